@@ -11,11 +11,11 @@ var ErrInvalid = errors.New("berth: invalid")
 
 // Fault is one thing that is wrong with a spec.
 type Fault struct {
-	// Object says what is at fault: "pod ns/name", "node name", ...
+	// Object says what is at fault: `pod "namespace/name"`, `node "name"`, ...
 	Object string
-	// Path is the field, in the spelling of the Kubernetes API: "spec.affinity.podAffinity...[0].topologyKey".
+	// Path is the field, in the spelling of the Kubernetes API: "spec.taints[0].effect", "metadata.labels[app]".
 	Path string
-	// Value is the value at fault, cut to a bounded length.
+	// Value is the value at fault, or the number of entries of what has too many; both of bounded length.
 	Value string
 	// Detail says what would be right.
 	Detail string
