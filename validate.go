@@ -73,11 +73,11 @@ func ValidateBudget(b *PodDisruptionBudget) Faults {
 }
 
 // severity tells what is refused from what is accepted and reported.
-type severity bool
+type severity int
 
 const (
-	hard severity = false
-	soft severity = true
+	hard severity = iota
+	soft
 )
 
 // maxFaults is how many hard faults, and how many soft ones, are listed; the last of them says how many more there are.
@@ -85,24 +85,21 @@ const maxFaults = 200
 
 // validator gathers the faults of one spec.
 type validator struct {
-	faults  Faults
-	listed  [2]int    // hard, soft
-	last    [2]*Fault // of the listed ones
+	faults Faults
+	// By severity: how many are listed, the last of them, and how many were left out after it.
+	listed  [2]int
+	last    [2]*Fault
 	omitted [2]int
 }
 
 func (v *validator) add(s severity, p *fieldPath, value, detail string) {
-	kind := 0
-	if s == soft {
-		kind = 1
-	}
-	if v.listed[kind] == maxFaults {
-		v.omitted[kind]++
+	if v.listed[s] == maxFaults {
+		v.omitted[s]++
 		return
 	}
-	v.listed[kind]++
-	v.last[kind] = &Fault{Path: p.String(), Value: cut(value), Detail: detail, Soft: bool(s)}
-	v.faults = append(v.faults, v.last[kind])
+	v.listed[s]++
+	v.last[s] = &Fault{Path: p.String(), Value: cut(value), Detail: detail, Soft: s == soft}
+	v.faults = append(v.faults, v.last[s])
 }
 
 // report ends the validation. Only here, and only if there are faults, is the object's name put together.
@@ -117,9 +114,9 @@ func (v *validator) report(kind, namespace, name string) Faults {
 	for _, f := range v.faults {
 		f.Object = object
 	}
-	for kind, n := range v.omitted {
+	for s, n := range v.omitted {
 		if n > 0 {
-			v.last[kind].Detail += fmt.Sprintf(" (and %d more faults)", n)
+			v.last[s].Detail += fmt.Sprintf(" (and %d more faults)", n)
 		}
 	}
 	return v.faults

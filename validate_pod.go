@@ -11,14 +11,16 @@ import (
 //
 // Hard is what kube-scheduler fails on, and what is a mistake on any cluster, which the API server refuses:
 //   - an empty name, namespace or key; an amount that is negative or above [MaxAmount]; a map or list that is too long
-//   - an unknown operator, taint effect, protocol, whenUnsatisfiable or node inclusion policy
-//   - values that do not suit their operator, a weight out of 1..100, maxSkew or minDomains below 1, minDomains with
-//     ScheduleAnyway, an empty topologyKey, a port out of 1..65535, GPU requests out of range
-//   - a label selector, or a preferred node selector term, that does not parse (see [NodeSelectorTerm.Parses])
+//   - an unknown operator of a toleration, taint effect, protocol, whenUnsatisfiable or node inclusion policy
+//   - a weight out of 1..100 (but 0), maxSkew or minDomains below 1, minDomains with ScheduleAnyway, an empty topologyKey, a
+//     port out of 1..65535, GPU requests out of range
+//   - a label selector, or a preferred node selector term, that does not parse: an unknown operator, values that do not
+//     suit it, a key or value not in the syntax of labels
 //
 // Soft is what kube-scheduler accepts: it has a defined effect, or none, and may not be what was meant:
 //   - labels, tolerations and topology keys that are not in Kubernetes' syntax, which only the API server looks at
-//   - a required node selector term that does not parse or has no requirements, and a node selector without terms
+//   - a required node selector term that does not parse (see [NodeSelectorTerm.Parses]) or has no requirements, and a node
+//     selector without terms
 //   - preferred terms of weight 0 or without requirements, tolerations that can never match, repeated ports and constraints
 //   - matchLabelKeys that are not merged yet (see [Fold]) or that the pod does not carry
 //
@@ -38,8 +40,7 @@ func ValidatePod(pod *Pod) Faults {
 	v.affinity(&spec, pod)
 	v.tolerations(&spec, pod.Tolerations)
 	v.spread(&spec, pod)
-	// A service's selector is compared with labels as it is, never parsed.
-	v.selector(&spec, "defaultSpreadSelector", pod.DefaultSpreadSelector, soft)
+	v.defaultSpreadSelector(&spec, pod.DefaultSpreadSelector)
 	return v.report("pod", pod.Namespace, pod.Name)
 }
 
@@ -165,4 +166,15 @@ func (v *validator) toleration(p *fieldPath, t *Toleration) {
 	if t.Effect != "" {
 		v.effect(&effect, t.Effect)
 	}
+}
+
+// defaultSpreadSelector differs from other selectors in that the labels of a service's selector are compared as they are,
+// never parsed.
+func (v *validator) defaultSpreadSelector(spec *fieldPath, s *LabelSelector) {
+	if s == nil {
+		return
+	}
+	p := spec.field("defaultSpreadSelector")
+	v.labels(&p, "matchLabels", s.MatchLabels, soft)
+	v.requirements(&p, "matchExpressions", s.MatchExpressions, ofLabels, hard)
 }

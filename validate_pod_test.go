@@ -137,23 +137,23 @@ func TestValidatePodNodeAffinity(t *testing.T) {
 	checkPodFaults(t, []podFaults{
 		{"without terms no node matches", terms(), []string{`soft ` + inRequired + ` ""`}},
 		{"without requirements no node matches a term", terms(NodeSelectorTerm{}), []string{`soft ` + inRequired + `[0] ""`}},
-		{"an operator is known", expressions(Requirement{"a", "in", []string{"b"}}, Requirement{Key: "a"}), []string{
-			`hard ` + inRequired + `[0].matchExpressions[0].operator "in"`,
-			`hard ` + inRequired + `[0].matchExpressions[1].operator ""`,
+		{"a required term with an unknown operator is skipped", expressions(Requirement{"a", "in", []string{"b"}}, Requirement{Key: "a"}), []string{
+			`soft ` + inRequired + `[0].matchExpressions[0].operator "in"`,
+			`soft ` + inRequired + `[0].matchExpressions[1].operator ""`,
 		}},
-		{"In and NotIn need a value", expressions(Requirement{"a", In, nil}, Requirement{"a", NotIn, nil}), []string{
-			`hard ` + inRequired + `[0].matchExpressions[0].values ""`,
-			`hard ` + inRequired + `[0].matchExpressions[1].values ""`,
+		{"so is one where In or NotIn lacks a value", expressions(Requirement{"a", In, nil}, Requirement{"a", NotIn, nil}), []string{
+			`soft ` + inRequired + `[0].matchExpressions[0].values ""`,
+			`soft ` + inRequired + `[0].matchExpressions[1].values ""`,
 		}},
-		{"Exists and DoesNotExist take no value", expressions(
+		{"or Exists or DoesNotExist has one", expressions(
 			Requirement{"a", Exists, []string{"v"}}, Requirement{"a", DoesNotExist, []string{"v", "w"}},
 		), []string{
-			`hard ` + inRequired + `[0].matchExpressions[0].values "v"`,
-			`hard ` + inRequired + `[0].matchExpressions[1].values "v,w"`,
+			`soft ` + inRequired + `[0].matchExpressions[0].values "v"`,
+			`soft ` + inRequired + `[0].matchExpressions[1].values "v,w"`,
 		}},
-		{"Gt and Lt take one value", expressions(Requirement{"a", Gt, nil}, Requirement{"a", Lt, []string{"1", "2"}}), []string{
-			`hard ` + inRequired + `[0].matchExpressions[0].values ""`,
-			`hard ` + inRequired + `[0].matchExpressions[1].values "1,2"`,
+		{"or Gt or Lt has another number than one", expressions(Requirement{"a", Gt, nil}, Requirement{"a", Lt, []string{"1", "2"}}), []string{
+			`soft ` + inRequired + `[0].matchExpressions[0].values ""`,
+			`soft ` + inRequired + `[0].matchExpressions[1].values "1,2"`,
 		}},
 		{"a requirement has a key", expressions(Requirement{"", Exists, nil}), []string{`hard ` + inRequired + `[0].matchExpressions[0].key ""`}},
 		{"a required term that compares with no integer is skipped", expressions(
@@ -170,15 +170,23 @@ func TestValidatePodNodeAffinity(t *testing.T) {
 			`soft ` + inRequired + `[0].matchExpressions[2].values[0] "-1"`,
 		}},
 		{"the only field is metadata.name", fields(Requirement{"metadata.uid", In, []string{"v"}}),
-			[]string{`hard ` + inRequired + `[0].matchFields[0].key "metadata.uid"`}},
+			[]string{`soft ` + inRequired + `[0].matchFields[0].key "metadata.uid"`}},
 		{"fields are compared by In and NotIn", fields(Requirement{FieldName, Exists, nil}),
-			[]string{`hard ` + inRequired + `[0].matchFields[0].operator "Exists"`}},
+			[]string{`soft ` + inRequired + `[0].matchFields[0].operator "Exists"`}},
 		{"fields are compared with one value", fields(Requirement{FieldName, In, nil}, Requirement{FieldName, NotIn, []string{"a", "b"}}),
-			[]string{`hard ` + inRequired + `[0].matchFields[0].values ""`, `hard ` + inRequired + `[0].matchFields[1].values "a,b"`}},
+			[]string{`soft ` + inRequired + `[0].matchFields[0].values ""`, `soft ` + inRequired + `[0].matchFields[1].values "a,b"`}},
 		{"a field's value is any text", fields(Requirement{FieldName, In, []string{"a b"}}), nil},
 		{"a preferred term parses", prefers(1, Requirement{"a", Gt, []string{"1.5"}}, Requirement{"a b", Exists, nil}), []string{
 			`hard ` + inPreferred + `[0].preference.matchExpressions[0].values[0] "1.5"`,
 			`hard ` + inPreferred + `[0].preference.matchExpressions[1].key "a b"`,
+		}},
+		{"a preferred term has known operators, and values that suit them", prefers(1,
+			Requirement{"a", "Is", nil}, Requirement{"a", In, nil}, Requirement{"a", Exists, []string{"v"}}, Requirement{"a", Lt, []string{"1", "2"}},
+		), []string{
+			`hard ` + inPreferred + `[0].preference.matchExpressions[0].operator "Is"`,
+			`hard ` + inPreferred + `[0].preference.matchExpressions[1].values ""`,
+			`hard ` + inPreferred + `[0].preference.matchExpressions[2].values "v"`,
+			`hard ` + inPreferred + `[0].preference.matchExpressions[3].values "1,2"`,
 		}},
 		{"a preferred term of weight 0 is dropped, whatever it says", prefers(0, Requirement{"a", "bad", nil}),
 			[]string{`soft ` + inPreferred + `[0].weight "0"`}},
@@ -275,7 +283,7 @@ func TestValidatePodTopologySpread(t *testing.T) {
 			TopologySpreadConstraint{MaxSkew: 2, TopologyKey: "zone", WhenUnsatisfiable: ScheduleAnyway},
 			TopologySpreadConstraint{MaxSkew: 3, TopologyKey: "zone", WhenUnsatisfiable: DoNotSchedule},
 		), []string{`soft spec.topologySpreadConstraints[2] "zone"`}},
-		{"a default selector is taken as it is, but not in any form", func(p *Pod) {
+		{"labels of a default selector are taken as they are, for they are a service's; expressions parse", func(p *Pod) {
 			p.DefaultSpreadSelector = &LabelSelector{
 				MatchLabels: map[string]string{"a": "x y"}, MatchExpressions: []Requirement{{"b", "bad", nil}},
 			}
@@ -296,6 +304,9 @@ func TestParses(t *testing.T) {
 		{NodeSelectorTerm{MatchExpressions: []Requirement{{"a", NotIn, []string{strings.Repeat("b", 64)}}}}, false},
 		{NodeSelectorTerm{MatchExpressions: []Requirement{{"a", Exists, nil}}, MatchFields: []Requirement{{FieldName, Exists, nil}}}, false},
 		{NodeSelectorTerm{MatchFields: []Requirement{{FieldName, In, []string{"a"}}}}, true},
+		{NodeSelectorTerm{MatchFields: []Requirement{{"metadata.uid", In, []string{"a"}}}}, true}, // but nodes have no such field
+		{NodeSelectorTerm{MatchExpressions: []Requirement{{"a", "Is", []string{"b"}}}}, false},
+		{NodeSelectorTerm{MatchExpressions: []Requirement{{"", Exists, nil}}}, false},
 	} {
 		if got := test.term.Parses(); got != test.want {
 			t.Errorf("%+v parses: %v, want %v", test.term, got, test.want)

@@ -2,14 +2,14 @@ package berth
 
 import "strconv"
 
-// Parses reports whether kube-scheduler can read the term: operators and values suit each other, keys and values have the
-// syntax of labels, and the values of Gt and Lt are integers that fit into 64 bits. A required term that does not parse
-// matches no node, not even through NotIn or DoesNotExist, and the other terms are unaffected; a preferred one is a hard
-// fault, unless its weight is 0. A term without requirements parses, and matches no node either.
+// Parses reports whether kube-scheduler can read the term: operators are known, values suit them, keys and values have the
+// syntax of labels, and the values of Gt and Lt are integers of 64 bits (component-helpers, scheduling/corev1/nodeaffinity).
+// A required term that does not parse matches no node, not even through NotIn or DoesNotExist, and leaves the other terms
+// as they are. A term without requirements parses, and matches no node either.
 func (t *NodeSelectorTerm) Parses() bool {
 	var v validator
 	v.nodeSelectorTerm(&fieldPath{}, t, hard)
-	return v.faults == nil
+	return v.listed[hard] == 0
 }
 
 // grammar is which operators a requirement may use, and with how many values.
@@ -48,70 +48,65 @@ func (g grammar) operators() string {
 	}
 }
 
-// requirement checks one requirement. Its form (the operator, and how many values go with it) is hard in any case: it is
-// wrong whatever the cluster looks like, and the API server refuses it. The severity is that of what only a parser sees:
-// the syntax of key and values.
-func (v *validator) requirement(p *fieldPath, r *Requirement, g grammar, syntax severity) {
-	key, values := p.field("key"), p.field("values")
-	if g == ofNodeFields {
-		if r.Key != FieldName {
-			v.add(hard, &key, r.Key, "must be "+FieldName)
-		}
-	} else {
-		v.labelKey(&key, r.Key, syntax)
+// requirement checks one requirement. The severity is that of a requirement that does not parse.
+func (v *validator) requirement(p *fieldPath, r *Requirement, g grammar, unparsed severity) {
+	key, operator, values := p.field("key"), p.field("operator"), p.field("values")
+	if g != ofNodeFields {
+		v.labelKey(&key, r.Key, unparsed)
+	} else if r.Key != FieldName {
+		v.add(soft, &key, r.Key, "should be "+FieldName+"; nodes have no other field, and it is compared as if it were empty")
 	}
 	least, most, known := g.arity(r.Operator)
 	switch n := len(r.Values); {
 	case !known:
-		p := p.field("operator")
-		v.add(hard, &p, string(r.Operator), "must be "+g.operators())
+		v.add(unparsed, &operator, string(r.Operator), "must be "+g.operators())
 	case n < least:
-		v.add(hard, &values, "", "must not be empty with operator "+string(r.Operator))
+		v.add(unparsed, &values, "", "must not be empty with operator "+string(r.Operator))
 	case n > most && most < MaxItems:
-		v.add(hard, &values, cutList(r.Values), "must have exactly "+strconv.Itoa(most)+" with operator "+string(r.Operator))
+		v.add(unparsed, &values, cutList(r.Values), "must have exactly "+strconv.Itoa(most)+" with operator "+string(r.Operator))
 	}
 	if g == ofNodeFields || !v.within(&values, len(r.Values), MaxItems) {
 		return
 	}
 	for i, value := range r.Values {
 		e := values.at(i)
-		v.labelValue(&e, value, syntax)
+		v.labelValue(&e, value, unparsed)
 		if known && (r.Operator == Gt || r.Operator == Lt) {
-			v.integer(&e, value, syntax)
+			v.integer(&e, value, unparsed)
 		}
 	}
 }
 
 // integer comes after labelValue, which bounds what the error of strconv holds on to.
-func (v *validator) integer(p *fieldPath, value string, syntax severity) {
+func (v *validator) integer(p *fieldPath, value string, unparsed severity) {
 	if _, err := strconv.ParseInt(value, 10, 64); err != nil {
-		v.add(syntax, p, value, "must be an integer of 64 bits")
+		v.add(unparsed, p, value, "must be an integer of 64 bits")
 	}
 }
 
-func (v *validator) requirements(parent *fieldPath, field string, rs []Requirement, g grammar, syntax severity) {
+func (v *validator) requirements(parent *fieldPath, field string, rs []Requirement, g grammar, unparsed severity) {
 	p := parent.field(field)
 	if !v.within(&p, len(rs), MaxItems) {
 		return
 	}
 	for i := range rs {
 		e := p.at(i)
-		v.requirement(&e, &rs[i], g, syntax)
+		v.requirement(&e, &rs[i], g, unparsed)
 	}
 }
 
-func (v *validator) selector(parent *fieldPath, field string, s *LabelSelector, syntax severity) {
+func (v *validator) selector(parent *fieldPath, field string, s *LabelSelector, unparsed severity) {
 	if s == nil {
 		return
 	}
 	p := parent.field(field)
-	v.labels(&p, "matchLabels", s.MatchLabels, syntax)
-	v.requirements(&p, "matchExpressions", s.MatchExpressions, ofLabels, syntax)
+	v.labels(&p, "matchLabels", s.MatchLabels, unparsed)
+	v.requirements(&p, "matchExpressions", s.MatchExpressions, ofLabels, unparsed)
 }
 
-func (v *validator) nodeSelectorTerm(p *fieldPath, t *NodeSelectorTerm, syntax severity) {
-	v.requirements(p, "matchExpressions", t.MatchExpressions, ofNodeLabels, syntax)
-	v.requirements(p, "matchFields", t.MatchFields, ofNodeFields, syntax)
+func (v *validator) nodeSelectorTerm(p *fieldPath, t *NodeSelectorTerm, unparsed severity) {
+	v.requirements(p, "matchExpressions", t.MatchExpressions, ofNodeLabels, unparsed)
+	v.requirements(p, "matchFields", t.MatchFields, ofNodeFields, unparsed)
 }
 
 func (t *NodeSelectorTerm) empty() bool { return len(t.MatchExpressions)+len(t.MatchFields) == 0 }
