@@ -134,3 +134,50 @@ func BenchmarkMerge(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkCPUs takes a tenth, a half and most of the free CPUs of machines
+// that are partly in use.
+func BenchmarkCPUs(b *testing.B) {
+	for _, c := range []struct {
+		mode           string
+		nodes, cores   int
+		nodesPerSocket int
+		o              CPUOptions
+	}{
+		{"packed", 2, 32, 1, CPUOptions{}},
+		{"packed", 8, 16, 4, CPUOptions{}},
+		{"packed", 64, 8, 4, CPUOptions{}},
+		{"distributed", 2, 32, 1, CPUOptions{AcrossNodes: true}},
+		{"distributed", 8, 16, 4, CPUOptions{AcrossNodes: true}},
+		{"distributed", 8, 16, 4, CPUOptions{AcrossNodes: true, FullCores: true}},
+		{"distributed", 64, 8, 4, CPUOptions{AcrossNodes: true}},
+		{"distributed", 64, 8, 4, CPUOptions{AcrossNodes: true, FullCores: true}},
+	} {
+		l := mustCompile(gridMachine(rand.New(rand.NewPCG(1, 2)), firstIDs(c.nodes), c.cores, 2, c.nodesPerSocket))
+		total := len(l.cpuIDs)
+		rng := rand.New(rand.NewPCG(7, 8))
+		free := make([]CPUSet, 16)
+		for i := range free {
+			for free[i].Len() < total/2 {
+				free[i] = randomFree(rng, l)
+			}
+		}
+		for _, tenths := range []int{1, 5, 9} {
+			mode := c.mode
+			if c.o.FullCores {
+				mode += "+full"
+			}
+			b.Run(fmt.Sprintf("mode=%s/cpus=%d/nodes=%d/take=%d0%%", mode, total, c.nodes, tenths), func(b *testing.B) {
+				b.ReportAllocs()
+				i := 0
+				for b.Loop() {
+					f := free[i%len(free)]
+					if _, err := l.TakeCPUs(f, f.Len()*tenths/20*2, c.o); err != nil {
+						b.Fatal(err)
+					}
+					i++
+				}
+			})
+		}
+	}
+}

@@ -15,8 +15,10 @@ type Layout struct {
 	nodeIDs []int
 	nodeAt  [MaxNodeID + 1]int16 // dense index of a node id, -1 if absent
 	all     Mask
-	dist    []int32 // len(nodeIDs) squared, row first
-	nodes   []Node
+	// maskWords is the number of words of a Mask that hold a node.
+	maskWords int
+	dist      []int32 // len(nodeIDs) squared, row first
+	nodes     []Node
 
 	cpuIDs []int
 	cpuAt  []int32 // dense index of a CPU id, -1 if absent
@@ -107,6 +109,7 @@ func (l *Layout) compileNodes(m *Machine) error {
 		l.nodeIDs = append(l.nodeIDs, id)
 		l.nodes = append(l.nodes, nodes[i])
 	}
+	l.maskWords = l.nodeIDs[len(l.nodeIDs)-1]>>6 + 1
 	n := len(nodes)
 	l.dist = make([]int32, n*n)
 	for a, i := range order {

@@ -68,6 +68,7 @@ func (l *Layout) Merge(cfg MergeConfig, resources []Resource) (MergeResult, erro
 	if err := m.regions(); err != nil {
 		return MergeResult{}, err
 	}
+	m.needs = make([]*need, 0, len(resources))
 	for i := range resources {
 		if len(resources[i].Demands) == 0 {
 			continue

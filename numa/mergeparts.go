@@ -126,7 +126,7 @@ func (m *merger) find(nodes []int32, size int, r rule, covers ...*coverRule) (Ma
 // narrowest sizes, smaller before larger.
 func (m *merger) reachable() (Mask, bool) {
 	aim := 0
-	var open []*need
+	open := make([]*need, 0, len(m.needs))
 	for i, q := range m.needs {
 		aim = max(aim, m.fits[i].Narrowest)
 		if m.fits[i].Narrowest > 0 {
@@ -218,7 +218,11 @@ func (m *merger) reachOf(sets []reachSet, size int) (Mask, bool) {
 		if len(rs.nodes) < size {
 			continue
 		}
-		r := &reachRule{work: &m.work, mem: m.mem}
+		r := &reachRule{
+			work: &m.work, mem: m.mem,
+			alone: make([]*coverRule, 0, len(rs.open)),
+			parts: make([]*spare, 0, len(rs.open)),
+		}
 		for _, q := range rs.open {
 			alone := newCoverRule(rs.nodes, size, m.mem, q.free)
 			r.alone = append(r.alone, alone)

@@ -116,10 +116,11 @@ func (l *Layout) compileResource(r *Resource, mem *scratch) (*need, error) {
 	return q, nil
 }
 
-// single returns the dense index of a mask's only node, or -1.
+// single returns the dense index of the only node of a mask that the machine
+// has, or -1.
 func (l *Layout) single(nodes *Mask) int {
 	at := -1
-	for i, w := range nodes {
+	for i, w := range nodes[:l.maskWords] {
 		if w == 0 {
 			continue
 		}
