@@ -62,8 +62,10 @@ func (v *validator) requirement(p *fieldPath, r *Requirement, g grammar, unparse
 		v.add(unparsed, &operator, string(r.Operator), "must be "+g.operators())
 	case n < least:
 		v.add(unparsed, &values, "", "must not be empty with operator "+string(r.Operator))
-	case n > most && most < MaxItems:
-		v.add(unparsed, &values, cutList(r.Values), "must have exactly "+strconv.Itoa(most)+" with operator "+string(r.Operator))
+	case n > most && most == 0:
+		v.add(unparsed, &values, cutList(r.Values), "must be empty with operator "+string(r.Operator))
+	case n > most && most == 1:
+		v.add(unparsed, &values, cutList(r.Values), "must be one value with operator "+string(r.Operator))
 	}
 	if g == ofNodeFields || !v.within(&values, len(r.Values), MaxItems) {
 		return
