@@ -151,7 +151,29 @@ func (l *Layout) newTaker(free CPUSet, o CPUOptions) *taker {
 			t.count(l.cpuAt[id], 1)
 		}
 	}
+	if t.exactCores() {
+		for c := range l.core {
+			t.dropPartial(&l.core[c], t.freeCore[c])
+		}
+	}
 	return t
+}
+
+// exactCores reports whether cores of different sizes have to be handed out
+// whole. Counting CPUs is then not enough: what is left of a core is no use.
+func (t *taker) exactCores() bool {
+	return t.opts.FullCores && !t.opts.Compatible && t.mixedCores
+}
+
+func (t *taker) dropPartial(core *group, free int32) {
+	if int(free) == len(core.cpus) {
+		return
+	}
+	for _, c := range core.cpus {
+		if t.free[c] {
+			t.count(c, -1)
+		}
+	}
 }
 
 func (t *taker) count(cpu, change int32) {
@@ -284,6 +306,9 @@ func (t *taker) pack(n int) error {
 	if !t.opts.AcrossCores && t.need > 0 {
 		t.packCores()
 	}
+	if t.need > 0 && t.exactCores() {
+		return fmt.Errorf("%w: no set of whole cores has %d CPUs", ErrNotEnough, n)
+	}
 	if t.need > 0 {
 		t.packSingles()
 	}
@@ -334,6 +359,10 @@ func (t *taker) eachCore(f func(core int32) bool) {
 }
 
 func (t *taker) packCores() {
+	if t.exactCores() {
+		t.packLargeCores()
+		return
+	}
 	size := t.threadsPerCore()
 	t.eachCore(func(c int32) bool {
 		if t.whole(&t.core[c], t.freeCore[c], size) {
@@ -341,6 +370,20 @@ func (t *taker) packCores() {
 		}
 		return t.need > 0
 	})
+}
+
+// packLargeCores takes the largest cores that the need allows first. Sizes
+// of cores divide each other, so this finds a set that fits exactly if there
+// is one.
+func (t *taker) packLargeCores() {
+	for size := t.need; size > 0; size-- {
+		t.eachCore(func(c int32) bool {
+			if len(t.core[c].cpus) == size && t.freeCore[c] > 0 {
+				t.takeGroup(&t.core[c])
+			}
+			return t.need > 0
+		})
+	}
 }
 
 func (t *taker) packSingles() {

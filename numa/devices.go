@@ -102,7 +102,7 @@ func (l *Layout) BestConnected(names, fixed []string, n, budget int) (chosen []s
 		budget = defaultBudget
 	}
 	w := work{left: budget}
-	for _, i := range l.bestConnected(free, taken, n, &w) {
+	for _, i := range l.bestConnected([]quota{{free, n}}, taken, &w) {
 		chosen = append(chosen, l.devices[i].Name)
 	}
 	return chosen, !w.exhausted(), nil
@@ -121,49 +121,97 @@ func (l *Layout) deviceIndexes(names []string) ([]int32, error) {
 	return at, nil
 }
 
-// bestConnected is BestConnected on indexes, ascending: the search for the
-// least spread, where a pair costs what it lacks of the highest affinity.
-func (l *Layout) bestConnected(free, fixed []int32, n int, w *work) []int32 {
-	if n >= len(free) {
-		return free
+// quota asks for n of the free devices of one resource.
+type quota struct {
+	free []int32 // indexes, ascending
+	n    int
+}
+
+// bestConnected fills all quotas together so that the affinity among the
+// chosen and to the fixed devices is the largest: GPUs near each other, and
+// each next to a NIC. It is the search for the least spread, where a pair
+// costs what it lacks of the highest affinity.
+func (l *Layout) bestConnected(quotas []quota, fixed []int32, w *work) []int32 {
+	var candidates, of, chosen []int32
+	rule := &quotaRule{}
+	size := 0
+	for _, q := range quotas {
+		if q.n >= len(q.free) {
+			chosen = append(chosen, q.free...)
+			continue
+		}
+		for _, d := range q.free {
+			candidates = append(candidates, d)
+			of = append(of, int32(len(rule.want)))
+		}
+		rule.want = append(rule.want, q.n)
+		size += q.n
 	}
-	if n <= 0 {
-		return nil
+	if size == 0 {
+		return chosen
 	}
+	rule.prepare(of)
+	fixed = append(slices.Clone(fixed), chosen...)
 	highest := int64(0)
-	for _, i := range free {
+	for _, i := range candidates {
 		highest = max(highest, slices.Max(l.affinity[i]))
 	}
 	mem := l.scratch.get()
 	defer l.scratch.put(mem)
-	s := search{candidates: free, size: n, rule: anyRule{}, work: w, mem: mem}
+	s := search{candidates: candidates, size: size, rule: rule, work: w, mem: mem}
 	s.measure(
 		func(i int) int64 {
 			cost := int64(0)
 			for _, f := range fixed {
-				cost += highest - l.affinity[free[i]][f]
+				cost += highest - l.affinity[candidates[i]][f]
 			}
 			return cost
 		},
-		func(i, j int) int64 { return highest - l.affinity[free[i]][free[j]] })
+		func(i, j int) int64 { return highest - l.affinity[candidates[i]][candidates[j]] })
 	in, ok := s.run()
-	if !ok { // the budget ran out before any set was complete
-		return free[:n]
-	}
-	var chosen []int32
-	for i, taken := range in {
-		if taken {
-			chosen = append(chosen, free[i])
+	for i, d := range candidates {
+		// Without an answer in the budget the first of each resource will do.
+		if ok && in[i] || !ok && rule.firstOf(i) {
+			chosen = append(chosen, d)
 		}
 	}
 	return chosen
 }
 
-// anyRule allows every set.
-type anyRule struct{}
+// quotaRule asks for an exact number of candidates of each resource.
+type quotaRule struct {
+	of    []int32 // resource by position
+	rank  []int   // by position, among those of its resource
+	below [][]int // candidates by open and resource
+	want  []int
+	have  []int
+}
 
-func (anyRule) take(int)               {}
-func (anyRule) leave(int)              {}
-func (anyRule) undoTake(int)           {}
-func (anyRule) undoLeave(int)          {}
-func (anyRule) possible(int, int) bool { return true }
+func (r *quotaRule) prepare(of []int32) {
+	r.of = of
+	r.have = make([]int, len(r.want))
+	r.rank = make([]int, len(of))
+	r.below = make([][]int, len(of)+1)
+	r.below[0] = make([]int, len(r.want))
+	for i, q := range of {
+		r.rank[i] = r.below[i][q]
+		r.below[i+1] = slices.Clone(r.below[i])
+		r.below[i+1][q]++
+	}
+}
+
+func (r *quotaRule) firstOf(pos int) bool { return r.rank[pos] < r.want[r.of[pos]] }
+
+func (r *quotaRule) take(pos int)     { r.have[r.of[pos]]++ }
+func (r *quotaRule) undoTake(pos int) { r.have[r.of[pos]]-- }
+func (r *quotaRule) leave(int)        {}
+func (r *quotaRule) undoLeave(int)    {}
+
+func (r *quotaRule) possible(open, more int) bool {
+	for q, want := range r.want {
+		if r.have[q] > want || more > 0 && r.have[q]+r.below[open][q] < want || more == 0 && r.have[q] != want {
+			return false
+		}
+	}
+	return true
+}

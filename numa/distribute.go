@@ -12,8 +12,8 @@ import (
 
 // distributeOrPack takes n CPUs as the options say.
 func (t *taker) distributeOrPack(n int) error {
-	if !t.opts.AcrossNodes {
-		return t.pack(n)
+	if !t.opts.AcrossNodes || t.exactCores() {
+		return t.pack(n) // there is no one size of core to share out
 	}
 	group := 1
 	if t.opts.FullCores {

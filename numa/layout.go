@@ -27,6 +27,7 @@ type Layout struct {
 	core, node, socket, uncore []group // node is parallel to nodeIDs
 	segments                   []segment
 	cpuNodes                   int // nodes that have a CPU
+	mixedCores                 bool
 	socketIDs                  []int
 
 	devices  []Device
@@ -279,6 +280,9 @@ func (l *Layout) compileNesting() {
 	}
 	for i := range l.uncore {
 		slices.Sort(l.uncore[i].cores)
+	}
+	for i := range l.core {
+		l.mixedCores = l.mixedCores || len(l.core[i].cpus) != len(l.core[0].cpus)
 	}
 }
 
