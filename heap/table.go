@@ -1,0 +1,70 @@
+package heap
+
+import (
+	"hash/maphash"
+	"math/bits"
+)
+
+// bucket holds an item. Key, value and place share a cache line where they can: a builtin map would cost the line of its
+// entry on top.
+type bucket[K comparable, V any] struct {
+	key   K
+	value V
+	at    int32 // the place of the node; 0, which is no place, if the bucket is empty
+}
+
+func (h *Heap[K, V]) home(key K) int {
+	return int(maphash.Comparable(h.seed, key) >> h.shift)
+}
+
+// find returns the bucket of a key, or the one where it would go.
+func (h *Heap[K, V]) find(key K) (b int, found bool) {
+	if len(h.buckets) == 0 {
+		return 0, false
+	}
+	mask := len(h.buckets) - 1
+	for i := h.home(key) & mask; ; i = (i + 1) & mask {
+		if b := &h.buckets[i]; b.at == 0 {
+			return i, false
+		} else if b.key == key {
+			return i, true
+		}
+	}
+}
+
+// vacate empties a bucket whose node is gone and closes the gap, so that searches need no tombstones (Knuth, "The Art of
+// Computer Programming", volume 3, section 6.4, algorithm R).
+func (h *Heap[K, V]) vacate(gap int) {
+	mask := len(h.buckets) - 1
+	for i := (gap + 1) & mask; h.buckets[i].at != 0; i = (i + 1) & mask {
+		if (i-h.home(h.buckets[i].key))&mask >= (i-gap)&mask {
+			h.buckets[gap] = h.buckets[i]
+			h.nodes[h.buckets[gap].at].bucket = int32(gap)
+			gap = i
+		}
+	}
+	h.buckets[gap] = bucket[K, V]{} // what a key or value refers to must not outlive the item
+}
+
+// reserve makes room for more items: at most three buckets in four are taken.
+func (h *Heap[K, V]) reserve(more int) {
+	if need := h.Len() + more; need > len(h.buckets)/4*3 {
+		h.rehash(max(8, 1<<bits.Len(uint(need+need/3))))
+	}
+}
+
+func (h *Heap[K, V]) rehash(buckets int) {
+	if len(h.buckets) == 0 {
+		h.seed = maphash.MakeSeed()
+	}
+	old := h.buckets
+	h.buckets = make([]bucket[K, V], buckets)
+	h.shift = uint(64 - bits.Len(uint(buckets-1)))
+	for i := root; i < len(h.nodes); i++ {
+		n := &h.nodes[i]
+		from := &old[n.bucket]
+		b, _ := h.find(from.key)
+		h.buckets[b] = *from
+		n.bucket = int32(b)
+	}
+}
