@@ -42,6 +42,29 @@ func ParseNodes(list string) (Mask, error) {
 	return m, err
 }
 
+// ParseCPUMask reads the kernel's mask format: hexadecimal words of 32 bits,
+// the highest first, separated by commas, as in "00000003,ffffffff"; an 0x
+// before each word is allowed.
+func ParseCPUMask(mask string) (CPUSet, error) {
+	var s CPUSet
+	words := strings.Split(strings.TrimSpace(mask), ",")
+	for i, text := range words {
+		text = strings.TrimPrefix(strings.TrimSpace(text), "0x")
+		if text == "" && i == 0 && len(words) > 1 {
+			continue // hwloc writes a set without upper bound as "0xf...f,,"
+		}
+		w, err := strconv.ParseUint(text, 16, 64)
+		base := 32 * (len(words) - 1 - i)
+		if err != nil || len(words) > 1 && w > 1<<32-1 || base > MaxCPUID {
+			return s, fmt.Errorf("%w: mask %q: bad word %q", ErrSyntax, mask, text)
+		}
+		for ; w != 0; w &= w - 1 {
+			s.Add(base + bits.TrailingZeros64(w))
+		}
+	}
+	return s, nil
+}
+
 func parseList(list string, limit int, add func(int)) error {
 	list = strings.TrimSpace(list)
 	if list == "" {
