@@ -3,6 +3,7 @@ package gpu
 import (
 	"math/rand"
 	"slices"
+	"strings"
 
 	"github.com/berth-go/berth"
 )
@@ -34,7 +35,7 @@ type Node struct {
 	GPU    []int64
 	// Holds counts the pods with GPU by their class: 0 for a share, else how many whole GPUs.
 	Holds map[int]int
-	kept  map[kind]scored
+	kept  map[int]scored // by number of kind, until the node changes
 }
 
 // kind is what scores depend on of a pod.
@@ -42,6 +43,10 @@ type kind struct {
 	cpu, milli int64
 	count      int
 	models     string
+}
+
+func kindOf(p *berth.Pod) kind {
+	return kind{p.Requests.MilliCPU, p.GPU.Milli, p.GPU.Count, strings.Join(p.GPU.Models, "|")}
 }
 
 type scored struct {
@@ -56,11 +61,12 @@ type Cluster struct {
 	ranks   []int
 	typical []Typical
 	random  *rand.Rand
+	kinds   map[kind]int
 }
 
 // NewCluster returns an empty cluster. ranks break ties, the lowest wins; typical is for FGD; random for Random.
 func NewCluster(nodes []*berth.Node, policy Policy, ranks []int, typical []Typical, random *rand.Rand) *Cluster {
-	c := &Cluster{policy: policy, ranks: ranks, typical: typical, random: random}
+	c := &Cluster{policy: policy, ranks: ranks, typical: typical, random: random, kinds: make(map[kind]int)}
 	for _, n := range nodes {
 		c.Nodes = append(c.Nodes, NewNode(n))
 	}
@@ -73,12 +79,17 @@ func NewNode(n *berth.Node) *Node {
 		Spec: n, CPU: n.Allocatable.MilliCPU, Memory: n.Allocatable.Memory, Pods: n.Allocatable.Pods,
 		GPU:   slices.Repeat([]int64{berth.GPUMilli}, n.GPUs.Count),
 		Holds: make(map[int]int),
-		kept:  make(map[kind]scored),
+		kept:  make(map[int]scored),
 	}
 }
 
 // Place puts the pod on the best node and returns the node's index and the pod's GPUs, or -1 if no node fits.
 func (c *Cluster) Place(p *berth.Pod) (int, []int) {
+	k := kindOf(p)
+	if _, ok := c.kinds[k]; !ok {
+		c.kinds[k] = len(c.kinds)
+	}
+	number := c.kinds[k]
 	best, bestScore := -1, int64(0)
 	var feasible []int
 	for i, n := range c.Nodes {
@@ -89,7 +100,7 @@ func (c *Cluster) Place(p *berth.Pod) (int, []int) {
 		if c.policy == Random {
 			continue
 		}
-		score, _ := c.score(n, p)
+		score, _ := c.score(n, p, number)
 		if best < 0 || score > bestScore || score == bestScore && c.ranks[i] < c.ranks[best] {
 			best, bestScore = i, score
 		}
@@ -101,21 +112,20 @@ func (c *Cluster) Place(p *berth.Pod) (int, []int) {
 		best = feasible[c.random.Intn(len(feasible))]
 	}
 	n := c.Nodes[best]
-	_, devices := c.score(n, p)
+	_, devices := c.score(n, p, number)
 	Take(n, p, devices)
 	return best, devices
 }
 
 // score returns the node's score for the pod and the GPUs that the pod would get.
-func (c *Cluster) score(n *Node, p *berth.Pod) (int64, []int) {
+func (c *Cluster) score(n *Node, p *berth.Pod, number int) (int64, []int) {
 	if c.policy == Random { // a fresh draw each time
 		return Score(Random, n, p, nil, c.random)
 	}
-	k := kind{p.Requests.MilliCPU, p.GPU.Milli, p.GPU.Count, specOf(p)}
-	s, ok := n.kept[k]
+	s, ok := n.kept[number]
 	if !ok {
 		s.score, s.devices = Score(c.policy, n, p, c.typical, nil)
-		n.kept[k] = s
+		n.kept[number] = s
 	}
 	return s.score, s.devices
 }
@@ -128,7 +138,7 @@ func Feasible(n *Node, p *berth.Pod) bool {
 	if p.GPU.Count == 0 {
 		return true
 	}
-	return allows(p.GPU.Models, n.Spec.GPUs.Model) && len(fitting(n, p.GPU.Milli)) >= p.GPU.Count
+	return allows(p.GPU.Models, n.Spec.GPUs.Model) && countFitting(n, p.GPU.Milli) >= p.GPU.Count
 }
 
 // Take gives the pod its resources of the node.
@@ -142,7 +152,7 @@ func Take(n *Node, p *berth.Pod, devices []int) {
 	if p.GPU.Count > 0 {
 		n.Holds[class(p)]++
 	}
-	n.kept = make(map[kind]scored)
+	clear(n.kept)
 }
 
 // class is 0 for a share, else the number of whole GPUs.
@@ -166,4 +176,14 @@ func fitting(n *Node, milli int64) []int {
 		}
 	}
 	return fit
+}
+
+func countFitting(n *Node, milli int64) int {
+	count := 0
+	for _, free := range n.GPU {
+		if free >= milli {
+			count++
+		}
+	}
+	return count
 }

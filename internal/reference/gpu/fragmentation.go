@@ -21,7 +21,7 @@ type Typical struct {
 func TypicalPods(pods []*berth.Pod) (typical []Typical, kinds int) {
 	counts := make(map[kind]int)
 	for _, p := range pods {
-		counts[kind{p.Requests.MilliCPU, p.GPU.Milli, p.GPU.Count, specOf(p)}]++
+		counts[kindOf(p)]++
 	}
 	var all []kind
 	for k := range counts {
@@ -47,8 +47,6 @@ func TypicalPods(pods []*berth.Pod) (typical []Typical, kinds int) {
 	return typical, len(all)
 }
 
-func specOf(p *berth.Pod) string { return strings.Join(p.GPU.Models, "|") }
-
 // Fragmentation returns the GPU milli of the node that the typical pods, weighted by their shares, cannot use (paper section
 // 3.2). The six parts and the order of the additions are those of the authors' code, so that the result is the same to the
 // last bit.
@@ -57,7 +55,7 @@ func Fragmentation(n *Node, typical []Typical) float64 {
 	total := float64(freeGPU(n))
 	for _, t := range typical {
 		enoughCPU := n.CPU >= t.CPU
-		enoughGPU := len(fitting(n, t.Milli)) >= t.Count
+		enoughGPU := countFitting(n, t.Milli) >= t.Count
 		switch {
 		case t.Count == 0 && enoughCPU:
 			noGPU += float64(t.Share * total)

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"maps"
 	"math"
 	"math/rand"
 	"slices"
@@ -114,7 +115,7 @@ func packing(n *Node, p *berth.Pod) int64 {
 func fgd(n *Node, p *berth.Pod, typical []Typical) (int64, []int) {
 	before := Fragmentation(n, typical)
 	after := func(devices []int) int64 {
-		trial := &Node{Spec: n.Spec, CPU: n.CPU, Memory: n.Memory, GPU: slices.Clone(n.GPU), Holds: make(map[int]int)}
+		trial := &Node{Spec: n.Spec, CPU: n.CPU, Memory: n.Memory, GPU: slices.Clone(n.GPU), Holds: maps.Clone(n.Holds)}
 		Take(trial, p, devices)
 		s := 1 / (1 + math.Exp(-(before-Fragmentation(trial, typical))/1000))
 		return int64(100 * s)
