@@ -205,18 +205,6 @@ func benchmarkQueue(b *testing.B, q queue, op string, n int) {
 	}
 }
 
-// splitmix is a generator of random numbers that takes a nanosecond, so that it does not drown what is measured (Steele,
-// Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
-type splitmix uint64
-
-func (s *splitmix) next() uint64 {
-	*s += 0x9e3779b97f4a7c15
-	z := uint64(*s)
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
-
 func (s *splitmix) weight() float64 { return float64(s.next()>>11) / (1 << 53) }
 
 func (s *splitmix) below(n uint64) uint64 {
