@@ -1,0 +1,298 @@
+package affinity
+
+import (
+	"slices"
+
+	"github.com/berth-go/berth/topology"
+)
+
+// perNode stands for a key whose domains are the single nodes, whatever their labels: soft spread by hostname counts
+// like that (plugins/podtopologyspread/scoring.go).
+const perNode topology.KeyID = -1
+
+// counter counts the placed pods that a matcher matches, by domain of a key, on eligible nodes.
+type counter struct {
+	m   *matcher
+	key topology.KeyID
+	// eligible nodes count; nil means all.
+	eligible *eligibility
+	// missing is the domain of nodes without the key, NoValue if they don't count.
+	missing topology.ValueID
+	// stats are kept for hard spread constraints.
+	stats  *domainStats
+	counts counts
+	// total is the sum of counts.
+	total int
+	refs  int
+}
+
+// counterSpec says which counter is meant; the matcher goes beside it.
+type counterSpec struct {
+	key      topology.KeyID
+	eligible *eligibility
+	missing  topology.ValueID
+	stats    bool
+}
+
+// acquireCounter returns the counter of m for spec, with a reference for the caller. It takes over the caller's references
+// to m and to the eligibility. O(pods of the matching classes) if it is new.
+func (g *Graph) acquireCounter(m *matcher, spec counterSpec) *counter {
+	for _, c := range m.counters {
+		if c.key == spec.key && c.eligible == spec.eligible && c.missing == spec.missing && (c.stats != nil) == spec.stats {
+			c.refs++
+			g.releaseMatcher(m)
+			g.releaseEligibility(spec.eligible)
+			return c
+		}
+	}
+	c := &counter{m: m, key: spec.key, eligible: spec.eligible, missing: spec.missing, refs: 1}
+	if c.key != perNode {
+		g.keepKey(c.key)
+	}
+	if spec.stats {
+		c.stats = &domainStats{}
+		for n := range g.x.Live().All() {
+			c.enterNode(g, n)
+		}
+		g.spreads = append(g.spreads, c)
+	}
+	m.counters = append(m.counters, c)
+	for _, l := range m.classes {
+		for _, p := range l.class.pods {
+			c.add(g, g.pods[p].node, +1)
+		}
+	}
+	return c
+}
+
+func (g *Graph) releaseCounter(c *counter) {
+	if c.refs--; c.refs > 0 {
+		return
+	}
+	c.m.counters = slices.DeleteFunc(c.m.counters, func(o *counter) bool { return o == c })
+	if c.stats != nil {
+		g.spreads = slices.DeleteFunc(g.spreads, func(o *counter) bool { return o == c })
+	}
+	if c.key != perNode {
+		g.dropKey(c.key)
+	}
+	g.releaseEligibility(c.eligible)
+	g.releaseMatcher(c.m)
+}
+
+// domain returns the domain in which pods on node n count, NoValue if in none.
+func (c *counter) domain(g *Graph, n topology.NodeID) topology.ValueID {
+	if c.key == perNode {
+		return topology.ValueID(n)
+	}
+	v := g.x.Value(n, c.key)
+	if v == topology.NoValue {
+		return c.missing
+	}
+	return v
+}
+
+func (c *counter) bound(g *Graph) int {
+	if c.key == perNode {
+		return g.x.Cap()
+	}
+	return g.x.ValueCap(c.key)
+}
+
+// add counts d more pods on node n.
+func (c *counter) add(g *Graph, n topology.NodeID, d int32) {
+	if c.eligible != nil && !c.eligible.set.Has(n) {
+		return
+	}
+	v := c.domain(g, n)
+	if v == topology.NoValue {
+		return
+	}
+	now := c.counts.add(v, d, c.bound(g))
+	c.total += int(d)
+	if c.stats != nil {
+		c.stats.move(v, now-d, now)
+	}
+	if c.key == perNode {
+		g.touch(n)
+	} else {
+		g.touchDomain(topology.Domain{Key: c.key, Value: v})
+	}
+}
+
+// enterNode and leaveNode keep the statistics of the domains as eligible nodes come and go.
+func (c *counter) enterNode(g *Graph, n topology.NodeID) {
+	if c.eligible != nil && !c.eligible.set.Has(n) {
+		return
+	}
+	if v := c.domain(g, n); v != topology.NoValue {
+		c.stats.enter(v, c.counts.at(v))
+	}
+}
+
+func (c *counter) leaveNode(g *Graph, n topology.NodeID) {
+	if c.eligible != nil && !c.eligible.set.Has(n) {
+		return
+	}
+	if v := c.domain(g, n); v != topology.NoValue {
+		c.stats.leave(v, c.counts.at(v))
+	}
+}
+
+// domainStats keeps the smallest count over the domains with an eligible node, by a histogram of the counts: a change by
+// one costs O(1) amortised.
+type domainStats struct {
+	nodes   []int32 // eligible nodes by domain
+	hist    []int32 // domains by count
+	domains int
+	min     int32 // if domains > 0
+}
+
+func (s *domainStats) enter(v topology.ValueID, count int32) {
+	if int(v) >= len(s.nodes) {
+		s.nodes = append(s.nodes, make([]int32, int(v)+1-len(s.nodes))...)
+	}
+	if s.nodes[v]++; s.nodes[v] > 1 {
+		return
+	}
+	s.bump(count, +1)
+	if s.domains++; s.domains == 1 || count < s.min {
+		s.min = count
+	}
+}
+
+func (s *domainStats) leave(v topology.ValueID, count int32) {
+	if s.nodes[v]--; s.nodes[v] > 0 {
+		return
+	}
+	s.domains--
+	s.bump(count, -1)
+	s.raise()
+}
+
+func (s *domainStats) move(v topology.ValueID, from, to int32) {
+	if int(v) >= len(s.nodes) || s.nodes[v] == 0 {
+		return
+	}
+	s.bump(from, -1)
+	s.bump(to, +1)
+	if to < s.min {
+		s.min = to
+	} else {
+		s.raise()
+	}
+}
+
+func (s *domainStats) bump(count, by int32) {
+	if int(count) >= len(s.hist) {
+		s.hist = append(s.hist, make([]int32, int(count)+1-len(s.hist))...)
+	}
+	s.hist[count] += by
+}
+
+func (s *domainStats) raise() {
+	for s.domains > 0 && s.hist[s.min] == 0 {
+		s.min++
+	}
+}
+
+// smallest returns the smallest count, which is 0 with fewer than minDomains domains
+// (plugins/podtopologyspread/filtering.go, minMatchNum).
+func (s *domainStats) smallest(minDomains int32) int32 {
+	if s.domains < int(minDomains) {
+		return 0
+	}
+	return s.min
+}
+
+// smallestShifted is smallest if count, that of one domain, were more by shift.
+func (s *domainStats) smallestShifted(minDomains, count, shift int32) int32 {
+	least := s.smallest(minDomains)
+	switch {
+	case shift == 0, s.domains < int(minDomains):
+		return least
+	case count+shift <= least:
+		return count + shift
+	case count > least || s.hist[count] > 1:
+		return least
+	}
+	for next := int(count) + 1; next < len(s.hist) && next < int(count+shift); next++ {
+		if s.hist[next] > 0 {
+			return int32(next)
+		}
+	}
+	return count + shift
+}
+
+// eligibility is the set of the nodes that count for a spread constraint: they carry all of its keys and pass its
+// policies. It is shared by all constraints with the same.
+type eligibility struct {
+	key  string
+	refs int
+	keys []topology.KeyID
+	// match is the pod's node selection if it is honoured, tolerator its tolerations likewise; nil if not.
+	match     *nodeMatcher
+	tolerator *tolerator
+	set       topology.NodeSet
+}
+
+// acquireEligibility returns the eligibility, nil if it is every node. It takes over the caller's references.
+func (g *Graph) acquireEligibility(keys []topology.KeyID, match *nodeMatcher, tol *tolerator) *eligibility {
+	if len(keys) == 0 && match == nil && tol == nil {
+		return nil
+	}
+	keys = slices.Clone(keys)
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	e := &g.enc
+	e.reset()
+	e.int(int64(len(keys)))
+	for _, k := range keys {
+		e.int(int64(k))
+	}
+	e.bool(match != nil)
+	if match != nil {
+		e.string(match.key)
+	}
+	e.bool(tol != nil)
+	if tol != nil {
+		e.string(tol.key)
+	}
+	l, ok := g.eligibilities[string(e.buf)]
+	if ok {
+		g.releaseNodeMatcher(match)
+		g.releaseTolerator(tol)
+	} else {
+		l = &eligibility{key: string(e.buf), keys: keys, match: match, tolerator: tol}
+		g.eligibilities[l.key] = l
+		for n := range g.x.Live().All() {
+			l.set.Set(n, l.matches(g, n))
+		}
+	}
+	l.refs++
+	return l
+}
+
+func (g *Graph) releaseEligibility(l *eligibility) {
+	if l == nil {
+		return
+	}
+	if l.refs--; l.refs > 0 {
+		return
+	}
+	delete(g.eligibilities, l.key)
+	g.releaseNodeMatcher(l.match)
+	g.releaseTolerator(l.tolerator)
+}
+
+func (l *eligibility) matches(g *Graph, n topology.NodeID) bool {
+	for _, k := range l.keys {
+		if g.x.Value(n, k) == topology.NoValue {
+			return false
+		}
+	}
+	if l.match != nil && !l.match.set.Has(n) {
+		return false
+	}
+	return l.tolerator == nil || !l.tolerator.of(g, g.nodes[n].taints).refused
+}

@@ -1,0 +1,72 @@
+package affinity
+
+import (
+	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/topology"
+)
+
+// Evaluation is the answer for a pod on all nodes at once: a set and columns. Its memory is reused by the next Evaluate.
+type Evaluation struct {
+	// Feasible is the set of the feasible nodes.
+	Feasible topology.NodeSet
+	// Scores holds a column for each built-in score: normalised to 0..100, before its weight, by NodeID, of length
+	// Topology().Cap(). Only the elements of feasible nodes mean anything.
+	Scores [Scorers][]int64
+	// Total is the sum of the scores times their weights.
+	Total []int64
+}
+
+// Evaluate fills out with the feasible nodes and their scores. The error is a *berth.Fault. O(nodes + spec).
+func (p *Profile) Evaluate(pod *berth.Pod, out *Evaluation) error {
+	cl, err := p.g.validClass(pod)
+	if err != nil {
+		return err
+	}
+	e := p.evaluate(cl, pod)
+	size := p.g.x.Cap()
+	out.Feasible.Clear()
+	for s := range out.Scores {
+		out.Scores[s] = column(out.Scores[s], size)
+	}
+	out.Total = column(out.Total, size)
+	for i := range e.feasible {
+		f := &e.feasible[i]
+		var shared [Scorers]int64
+		for s := range ScoreNodeResourcesFit {
+			shared[s] = e.normalised(s, f)
+		}
+		nodes := e.c.groups[f.group].heap
+		if e.only != topology.None {
+			nodes = []topology.NodeID{e.only}
+		}
+		for _, n := range nodes {
+			out.Feasible.Add(n)
+			e.scoreNode(out, &shared, n)
+		}
+	}
+	return nil
+}
+
+func (e *evaluation) scoreNode(out *Evaluation, shared *[Scorers]int64, n topology.NodeID) {
+	p := e.c.p
+	s, need := &p.g.nodes[n], &e.c.r.class.need
+	scores := *shared
+	scores[ScoreNodeResourcesFit] = p.fitScore(s, need)
+	if p.balances(need) {
+		scores[ScoreNodeResourcesBalancedAllocation] = p.balancedScore(s, need)
+	}
+	scores[ScoreImageLocality] = p.g.imageScore(s, need)
+	var total int64
+	for i, v := range scores {
+		out.Scores[i][n] = v
+		total += v * p.cfg.Weights[i]
+	}
+	out.Total[n] = total
+}
+
+func column(c []int64, n int) []int64 {
+	if cap(c) < n {
+		return make([]int64, n, n+n/8)
+	}
+	return c[:n]
+}

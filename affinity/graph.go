@@ -1,0 +1,196 @@
+package affinity
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/topology"
+)
+
+// Graph is the affinity graph of a cluster: its nodes, its placed pods, and for every rule what it takes to answer at
+// once for a class of pods that was seen before. Make one with New. It has one owner: no method may run while another
+// runs, on the Graph or on a Profile of it.
+type Graph struct {
+	cfg Config
+	x   topology.Index
+	enc encoder
+
+	nodes []nodeState // by NodeID
+	order []uint32    // of nodes of equal score, by NodeID
+
+	pods     []pod // by podID
+	freePods []podID
+	podByKey map[podKey]podID
+	nsNames  []string
+	nsByName map[string]int32
+	gpuHeld  map[podID]uint64 // devices as a mask
+
+	classes        []*class // by classID, nil where free
+	freeClasses    []classID
+	classByKey     map[string]classID
+	classesByLabel map[labelPair][]*class
+	idle           class // head of the list of idle classes
+	idleLen        int
+
+	matchers        map[string]*matcher
+	matchersByLabel map[labelPair][]*matcher
+	matchersOfAll   []*matcher
+	namespaces      map[string]map[string]string // labels
+
+	nodeMatchers  map[string]*nodeMatcher
+	tolerators    map[string]*tolerator
+	eligibilities map[string]*eligibility
+	spreads       []*counter // those with stats
+	empty         map[topology.KeyID]topology.ValueID
+
+	taintSets  []taintSet
+	taintByKey map[string]int32
+	freeTaints []int32
+
+	resourceNames  []string
+	resourceByName map[string]int32
+	images         []image
+	imageByName    map[string]int32
+	// imageEpoch changes whenever image scores may.
+	imageEpoch uint32
+
+	nominations map[berth.PodKey]topology.NodeID
+
+	// fine is the number of profiles' classes that follow a key node by node instead of domain by domain, by KeyID.
+	fine []int32
+	log  dirtyLog
+
+	columnBytes int
+	lru         columns // head of the list of all columns, least recently used first
+}
+
+// New returns an empty graph. The error wraps ErrConfig.
+func New(cfg Config) (*Graph, error) {
+	if cfg.MaxColumnBytes < 0 || cfg.MaxIdleClasses < 0 {
+		return nil, fmt.Errorf("%w: MaxColumnBytes is %d, MaxIdleClasses %d: negative", ErrConfig, cfg.MaxColumnBytes, cfg.MaxIdleClasses)
+	}
+	if cfg.MaxColumnBytes == 0 {
+		cfg.MaxColumnBytes = 64 << 20
+	}
+	if cfg.MaxIdleClasses == 0 {
+		cfg.MaxIdleClasses = 1024
+	}
+	g := &Graph{
+		cfg:             cfg,
+		podByKey:        make(map[podKey]podID),
+		nsByName:        make(map[string]int32),
+		gpuHeld:         make(map[podID]uint64),
+		classByKey:      make(map[string]classID),
+		classesByLabel:  make(map[labelPair][]*class),
+		matchers:        make(map[string]*matcher),
+		matchersByLabel: make(map[labelPair][]*matcher),
+		namespaces:      make(map[string]map[string]string),
+		nodeMatchers:    make(map[string]*nodeMatcher),
+		tolerators:      make(map[string]*tolerator),
+		eligibilities:   make(map[string]*eligibility),
+		empty:           make(map[topology.KeyID]topology.ValueID),
+		taintByKey:      make(map[string]int32),
+		resourceByName:  make(map[string]int32),
+		imageByName:     make(map[string]int32),
+		nominations:     make(map[berth.PodKey]topology.NodeID),
+	}
+	g.idle.idlePrev, g.idle.idleNext = &g.idle, &g.idle
+	g.lru.prev, g.lru.next = &g.lru, &g.lru
+	return g, nil
+}
+
+// Topology returns the nodes and their labels, for reading.
+func (g *Graph) Topology() *topology.Index { return &g.x }
+
+// SetNamespace gives a namespace its labels; a namespace that is not known has none. The error is a *berth.Fault.
+// O(classes of the namespace * terms with a namespace selector).
+func (g *Graph) SetNamespace(ns *berth.Namespace) error {
+	if err := berth.ValidateNamespace(ns).Err(); err != nil {
+		return err
+	}
+	labels := make(map[string]string, len(ns.Labels)) // not nil: the namespace is known
+	maps.Copy(labels, ns.Labels)
+	g.namespaces[ns.Name] = labels
+	g.rematch(ns.Name)
+	return nil
+}
+
+// RemoveNamespace forgets the labels of a namespace. Its pods stay.
+func (g *Graph) RemoveNamespace(name string) {
+	delete(g.namespaces, name)
+	g.rematch(name)
+}
+
+// orderOf is where a node stands among those of equal score.
+func (g *Graph) orderOf(name string) uint32 {
+	if g.cfg.Order != nil {
+		return g.cfg.Order(name)
+	}
+	// FNV-1a, mixed by the finaliser of MurmurHash3: stable across processes, which hash/maphash is not.
+	h := g.cfg.Seed ^ 14695981039346656037
+	for i := range len(name) {
+		h = (h ^ uint64(name[i])) * 1099511628211
+	}
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	return uint32(h)
+}
+
+// before reports whether a wins against b at equal score.
+func (g *Graph) before(a, b topology.NodeID) bool {
+	if g.order[a] != g.order[b] {
+		return g.order[a] < g.order[b]
+	}
+	return g.x.Name(a) < g.x.Name(b)
+}
+
+// keepKey and dropKey count the users of a topology key.
+func (g *Graph) keepKey(k topology.KeyID) {
+	g.x.KeepColumn(k)
+	for int(k) >= len(g.fine) {
+		g.fine = append(g.fine, 0)
+	}
+}
+
+func (g *Graph) dropKey(k topology.KeyID) { g.x.DropColumn(k) }
+
+// dirtyLog is the order in which nodes changed. Who follows it holds a position, and looks again at the nodes from
+// there on; who is too far behind starts afresh.
+type dirtyLog struct {
+	nodes []topology.NodeID
+	first int64 // position of nodes[0]
+	read  int64 // the furthest position that anyone read to
+	// paused while a what-if is tried that will be undone.
+	paused bool
+}
+
+func (l *dirtyLog) end() int64 { return l.first + int64(len(l.nodes)) }
+
+// touch notes that the answer for node n may have changed.
+func (g *Graph) touch(n topology.NodeID) {
+	l := &g.log
+	if l.paused {
+		return
+	}
+	if k := len(l.nodes); k > 0 && l.nodes[k-1] == n && l.end() > l.read {
+		return // nobody has seen the last entry yet
+	}
+	if len(l.nodes) >= 2*g.x.Cap()+1024 {
+		half := len(l.nodes) / 2
+		l.first += int64(half)
+		l.nodes = append(l.nodes[:0], l.nodes[half:]...)
+	}
+	l.nodes = append(l.nodes, n)
+}
+
+// touchDomain notes that a count of the domain changed, for those who follow its key node by node.
+func (g *Graph) touchDomain(d topology.Domain) {
+	if int(d.Key) >= len(g.fine) || g.fine[d.Key] == 0 {
+		return
+	}
+	for n := range g.x.Nodes(d) {
+		g.touch(n)
+	}
+}

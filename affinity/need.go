@@ -1,0 +1,127 @@
+package affinity
+
+import (
+	"slices"
+
+	"github.com/berth-go/berth"
+)
+
+// need is what a pod takes of a node, compiled from its spec.
+type need struct {
+	request amounts
+	scored  berth.NonZeroRequests
+	scalars []scalarNeed
+	// anything is false for a pod without requests, for which only the number of pods is checked.
+	anything bool
+	ports    []berth.HostPort // normalised, without repetitions
+	images   []int32          // with repetitions
+}
+
+type scalarNeed struct {
+	id     int32
+	amount int64
+}
+
+func (g *Graph) needOf(p *berth.Pod) need {
+	r := &p.Requests
+	n := need{request: amounts{r.MilliCPU, r.Memory, r.EphemeralStorage}, scored: p.ScoreRequests()}
+	for _, name := range sortedKeys(&g.enc, r.Scalar) {
+		n.scalars = append(n.scalars, scalarNeed{g.resource(name), r.Scalar[name]})
+	}
+	n.anything = n.request != amounts{} || len(n.scalars) > 0
+	for _, port := range p.HostPorts {
+		if port.Port <= 0 {
+			continue
+		}
+		if port.HostIP == "" {
+			port.HostIP = anyIP
+		}
+		if port.Protocol == "" {
+			port.Protocol = berth.TCP
+		}
+		if !slices.Contains(n.ports, port) {
+			n.ports = append(n.ports, port)
+		}
+	}
+	for _, name := range p.Images {
+		n.images = append(n.images, g.image(name))
+	}
+	return n
+}
+
+const anyIP = "0.0.0.0"
+
+// usePort counts d more users of a host port.
+func (s *nodeState) usePort(port berth.HostPort, d int32) {
+	e := s.more()
+	for i := range e.ports {
+		if e.ports[i].port == port {
+			if e.ports[i].count += d; e.ports[i].count == 0 {
+				e.ports = slices.Delete(e.ports, i, i+1)
+			}
+			return
+		}
+	}
+	e.ports = append(e.ports, portUse{port, d})
+}
+
+// portsFree reports whether none of the ports is in use (kube-scheduler/framework/types.go, HostPortInfo.CheckConflict).
+func (s *nodeState) portsFree(ports []berth.HostPort) bool {
+	if s.extra == nil {
+		return true
+	}
+	for _, p := range ports {
+		for _, u := range s.extra.ports {
+			o := u.port
+			if p.Port == o.Port && p.Protocol == o.Protocol && (p.HostIP == o.HostIP || p.HostIP == anyIP || o.HostIP == anyIP) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// insufficient is the resource fit rule (plugins/noderesources/fit.go, fitsRequest): whether anything is missing, and if
+// so whether it would be on an idle node too. rec, if not nil, is called for each shortfall.
+func (g *Graph) insufficient(s *nodeState, n *need, rec func(Shortfall)) (short, unresolvable bool) {
+	check := func(name string, request, used, alloc int64) {
+		if request <= alloc-used {
+			return
+		}
+		short = true
+		unresolvable = unresolvable || name != berth.ResourcePods && request > alloc
+		if rec != nil {
+			rec(Shortfall{name, request, used, alloc})
+		}
+	}
+	check(berth.ResourcePods, 1, s.podCount, s.podsAllowed)
+	if !n.anything {
+		return
+	}
+	if n.request.cpu > 0 {
+		check(berth.ResourceCPU, n.request.cpu, s.used.cpu, s.alloc.cpu)
+	}
+	if n.request.memory > 0 {
+		check(berth.ResourceMemory, n.request.memory, s.used.memory, s.alloc.memory)
+	}
+	if n.request.ephemeral > 0 {
+		check(berth.ResourceEphemeralStorage, n.request.ephemeral, s.used.ephemeral, s.alloc.ephemeral)
+	}
+	for _, r := range n.scalars {
+		if r.amount == 0 {
+			continue
+		}
+		var have scalar
+		if sc := s.scalar(r.id); sc != nil {
+			have = *sc
+		}
+		check(g.resourceNames[r.id], r.amount, have.used, have.alloc)
+	}
+	return
+}
+
+// Shortfall is a resource that a node has too little of: Requested > Allocatable - Used.
+type Shortfall struct {
+	Resource                     string
+	Requested, Used, Allocatable int64
+}

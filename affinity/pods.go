@@ -1,0 +1,208 @@
+package affinity
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+	"time"
+
+	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/topology"
+)
+
+// pod is a placed pod.
+type pod struct {
+	name    string
+	ns      int32
+	class   classID
+	node    topology.NodeID
+	onNode  int32 // index in the node's pods
+	inClass int32 // index in the class's pods
+	start   int64 // UnixNano; noStart if not started
+}
+
+const noStart = -1 << 63
+
+// podKey is berth.PodKey with the namespace interned: a third of the memory in a map.
+type podKey struct {
+	ns   int32
+	name string
+}
+
+func (g *Graph) keyOf(p podID) berth.PodKey {
+	return berth.PodKey{Namespace: g.nsNames[g.pods[p].ns], Name: g.pods[p].name}
+}
+
+// lookup returns the placed pod of that key.
+func (g *Graph) lookup(k berth.PodKey) (podID, bool) {
+	ns, ok := g.nsByName[k.Namespace]
+	if !ok {
+		return 0, false
+	}
+	p, ok := g.podByKey[podKey{ns, k.Name}]
+	return p, ok
+}
+
+func (g *Graph) namespaceID(name string) int32 {
+	ns, ok := g.nsByName[name]
+	if !ok {
+		ns = int32(len(g.nsNames))
+		name = strings.Clone(name)
+		g.nsNames = append(g.nsNames, name)
+		g.nsByName[name] = ns
+	}
+	return ns
+}
+
+// Bind places a pod on a node, whether or not any rule allows it: what has happened in the cluster is not refused. Its
+// GPUs are the exception (see berth.GPURequest.Devices): two pods can't hold the same. A nomination of the pod ends.
+//
+// The errors are a *berth.Fault, ErrUnknownNode, ErrPodExists or ErrDevices. Cost: O(spec) to find the class, O(matching terms)
+// to count; independent of the number of nodes and pods. Nothing is allocated for a pod of a known class, but for the
+// growth of tables.
+func (g *Graph) Bind(p *berth.Pod, node string) error {
+	c, err := g.validClass(p)
+	if err != nil {
+		return err
+	}
+	n, ok := g.x.Lookup(node)
+	if !ok {
+		return fmt.Errorf("%w: %q", ErrUnknownNode, node)
+	}
+	return g.bind(p, c, n)
+}
+
+func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
+	key := podKey{g.namespaceID(p.Namespace), p.Name}
+	if _, ok := g.podByKey[key]; ok {
+		return fmt.Errorf("%w: %v", ErrPodExists, p.Key())
+	}
+	var devices uint64
+	if p.GPU.Count > 0 {
+		var gpu gpuState
+		if e := g.nodes[n].extra; e != nil {
+			gpu = e.gpu
+		}
+		var err error
+		if devices, err = gpu.assign(&p.GPU); err != nil {
+			return fmt.Errorf("pod %v on node %q: %w", p.Key(), g.x.Name(n), err)
+		}
+	}
+	if len(g.nominations) > 0 {
+		g.Denominate(p.Key())
+	}
+	var id podID
+	if f := len(g.freePods); f > 0 {
+		id, g.freePods = g.freePods[f-1], g.freePods[:f-1]
+	} else {
+		id = podID(len(g.pods))
+		g.pods = append(g.pods, pod{})
+	}
+	start := int64(noStart)
+	if !p.StartTime.IsZero() {
+		start = p.StartTime.UnixNano()
+	}
+	s := &g.nodes[n]
+	g.pods[id] = pod{p.Name, key.ns, c.id, n, int32(len(s.pods)), int32(len(c.pods)), start}
+	g.podByKey[key] = id
+	s.pods = append(s.pods, id)
+	g.revive(c)
+	c.pods = append(c.pods, id)
+	if devices != 0 {
+		g.gpuHeld[id] = devices
+		s.extra.gpu.hold(devices, c.spec.GPU.Milli)
+	}
+	g.occupy(c, n, +1)
+	g.touch(n)
+	return nil
+}
+
+// Release takes a placed pod out, or returns ErrUnknownPod. Cost as for Bind.
+func (g *Graph) Release(key berth.PodKey) error {
+	id, ok := g.lookup(key)
+	if !ok {
+		return fmt.Errorf("%w: %v", ErrUnknownPod, key)
+	}
+	p := &g.pods[id]
+	c, n := g.classes[p.class], p.node
+	s := &g.nodes[n]
+	if held, ok := g.gpuHeld[id]; ok {
+		s.extra.gpu.hold(held, -c.spec.GPU.Milli)
+		delete(g.gpuHeld, id)
+	}
+	last := len(s.pods) - 1
+	s.pods[p.onNode] = s.pods[last]
+	g.pods[s.pods[p.onNode]].onNode = p.onNode
+	s.pods = s.pods[:last]
+	last = len(c.pods) - 1
+	c.pods[p.inClass] = c.pods[last]
+	g.pods[c.pods[p.inClass]].inClass = p.inClass
+	c.pods = c.pods[:last]
+	delete(g.podByKey, podKey{p.ns, p.name})
+	*p = pod{}
+	g.freePods = append(g.freePods, id)
+	g.occupy(c, n, -1)
+	g.touch(n)
+	g.retire(c)
+	return nil
+}
+
+// UpdatePod replaces the spec of a placed pod, which stays on its node with its devices: labels, requests, termination,
+// tolerations and so on. The errors are a *berth.Fault, ErrUnknownPod, or ErrDevices if its request for GPUs differs.
+func (g *Graph) UpdatePod(p *berth.Pod) error {
+	if _, err := g.validClass(p); err != nil {
+		return err
+	}
+	id, ok := g.lookup(p.Key())
+	if !ok {
+		return fmt.Errorf("%w: %v", ErrUnknownPod, p.Key())
+	}
+	old := g.pods[id]
+	was := &g.classes[old.class].spec.GPU
+	if was.Count != p.GPU.Count || was.Milli != p.GPU.Milli {
+		return fmt.Errorf("%w: pod %v has %d of %d milli, not %d of %d", ErrDevices, p.Key(), was.Count, was.Milli, p.GPU.Count, p.GPU.Milli)
+	}
+	next := *p
+	next.GPU.Devices = nil
+	for mask := g.gpuHeld[id]; mask != 0; mask &= mask - 1 {
+		next.GPU.Devices = append(next.GPU.Devices, bits.TrailingZeros64(mask))
+	}
+	if next.StartTime.IsZero() && old.start != noStart {
+		next.StartTime = time.Unix(0, old.start)
+	}
+	if err := g.Release(p.Key()); err != nil {
+		return err
+	}
+	return g.bind(&next, g.classOf(&next), old.node)
+}
+
+// occupy adds the pods of class c, d of them, to what is used on node n and to the counters. It is all that a rule sees
+// of a placed pod but for its identity and its GPUs.
+func (g *Graph) occupy(c *class, n topology.NodeID, d int64) {
+	s, need := &g.nodes[n], &c.need
+	s.podCount += d
+	s.used.cpu += d * need.request.cpu
+	s.used.memory += d * need.request.memory
+	s.used.ephemeral += d * need.request.ephemeral
+	s.scored.MilliCPU += d * need.scored.MilliCPU
+	s.scored.Memory += d * need.scored.Memory
+	for _, r := range need.scalars {
+		s.addScalar(r.id).used += d * r.amount
+	}
+	for _, port := range need.ports {
+		s.usePort(port, int32(d))
+	}
+	g.contribute(c, n, int32(d))
+}
+
+// Pods returns the number of placed pods.
+func (g *Graph) Pods() int { return len(g.podByKey) }
+
+// NodeOf returns the name of the node of a placed pod.
+func (g *Graph) NodeOf(key berth.PodKey) (string, bool) {
+	id, ok := g.lookup(key)
+	if !ok {
+		return "", false
+	}
+	return g.x.Name(g.pods[id].node), true
+}

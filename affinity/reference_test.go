@@ -1,0 +1,220 @@
+package affinity_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/affinity"
+	"github.com/berth-go/berth/internal/gen"
+	"github.com/berth-go/berth/internal/reference"
+	"github.com/berth-go/berth/topology"
+)
+
+// presets are the mixes of features that random clusters are drawn from.
+func presets() []gen.Options {
+	return []gen.Options{gen.Everything(), gen.Plain(), gen.Affine(), gen.Spreading(), gen.Crowded()}
+}
+
+// configs are pairs of the same configuration for the reference and for the graph.
+func configs() []pair {
+	none, ten := int32(0), int32(10)
+	most := pair{
+		reference.Config{FitStrategy: reference.MostAllocated, HardPodAffinityWeight: &none, IgnorePreferredTermsOfExistingPods: true},
+		affinity.ProfileConfig{Fit: affinity.MostAllocated, HardPodAffinityWeight: -1, IgnorePreferredTermsOfExistingPods: true},
+	}
+	var ratio pair
+	ratio.reference.FitStrategy, ratio.profile.Fit = reference.RequestedToCapacityRatio, affinity.RequestedToCapacityRatio
+	ratio.reference.HardPodAffinityWeight, ratio.profile.HardPodAffinityWeight = &ten, 10
+	for _, pt := range [][2]int64{{0, 0}, {40, 7}, {100, 3}} {
+		ratio.reference.FitShape = append(ratio.reference.FitShape, reference.ShapePoint{Utilization: pt[0], Score: pt[1]})
+		ratio.profile.FitShape = append(ratio.profile.FitShape, affinity.ShapePoint{Utilization: pt[0], Score: pt[1]})
+	}
+	for i, name := range []string{"cpu", "memory", "ephemeral-storage", "example.com/gpu"} {
+		weight := int64(i + 2)
+		ratio.reference.FitResources = append(ratio.reference.FitResources, reference.ResourceSpec{Name: name, Weight: weight})
+		ratio.profile.FitResources = append(ratio.profile.FitResources, affinity.ResourceWeight{Name: name, Weight: weight})
+		ratio.reference.BalancedResources = append(ratio.reference.BalancedResources, reference.ResourceSpec{Name: name, Weight: 1})
+		ratio.profile.BalancedResources = append(ratio.profile.BalancedResources, name)
+	}
+	ratio.profile.DefaultConstraints = []berth.TopologySpreadConstraint{
+		{TopologyKey: berth.LabelZone, MaxSkew: 1, WhenUnsatisfiable: berth.DoNotSchedule},
+		{TopologyKey: berth.LabelHostname, MaxSkew: 2, WhenUnsatisfiable: berth.ScheduleAnyway},
+	}
+	ratio.reference.DefaultConstraints = ratio.profile.DefaultConstraints
+	return []pair{{}, most, ratio}
+}
+
+type pair struct {
+	reference reference.Config
+	profile   affinity.ProfileConfig
+}
+
+// twin is a cluster held twice: as plain specs for the reference, and as a graph.
+type twin struct {
+	reference.Cluster
+	graph   *affinity.Graph
+	profile *affinity.Profile
+}
+
+func newTwin(c *gen.Cluster, cfg pair) (*twin, error) {
+	g, err := affinity.New(affinity.Config{Seed: 1, MaxIdleClasses: 3, MaxColumnBytes: 1 << 16})
+	if err != nil {
+		return nil, err
+	}
+	p, err := g.NewProfile(cfg.profile)
+	if err != nil {
+		return nil, err
+	}
+	t := &twin{graph: g, profile: p}
+	t.Config = cfg.reference
+	t.Namespaces = c.Namespaces
+	for i := range c.Namespaces {
+		if err := g.SetNamespace(&c.Namespaces[i]); err != nil {
+			return nil, err
+		}
+	}
+	t.Nodes = c.Nodes
+	for i := range c.Nodes {
+		if err := g.AddNode(&c.Nodes[i]); err != nil {
+			return nil, err
+		}
+	}
+	t.Budgets = c.Budgets
+	for i := range c.Pods {
+		if err := t.add(*berth.Fold(&c.Pods[i])); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// add adds a placed or nominated pod to both sides. One whose node is not there stays out of the graph, one whose GPUs
+// are taken is left out.
+func (t *twin) add(p berth.Pod) error {
+	var err error
+	switch topo := t.graph.Topology(); {
+	case p.NodeName != "":
+		if _, ok := topo.Lookup(p.NodeName); ok {
+			err = t.graph.Bind(&p, p.NodeName)
+		}
+	case p.NominatedNodeName != "":
+		if _, ok := topo.Lookup(p.NominatedNodeName); ok {
+			err = t.graph.Nominate(&p, p.NominatedNodeName)
+		}
+	}
+	if errors.Is(err, affinity.ErrDevices) {
+		return nil
+	}
+	t.Pods = append(t.Pods, p)
+	return err
+}
+
+// check compares the answers of both sides for one pod and returns the choice of the graph.
+func (t *twin) check(pod *berth.Pod) (affinity.Choice, error) {
+	want := t.Filter(pod)
+	topo := t.graph.Topology()
+	var failed error
+	err := t.profile.Verdicts(pod, func(n topology.NodeID, got affinity.Verdict) {
+		i := t.node(topo.Name(n))
+		if w := want[i]; failed == nil && (got.Rule.String() != w.Plugin || got.Resolvable != w.Resolvable) {
+			failed = fmt.Errorf("node %s: verdict %v %v, reference %q %v", topo.Name(n), got.Rule, got.Resolvable, w.Plugin, w.Resolvable)
+		}
+	})
+	if err != nil || failed != nil {
+		return affinity.Choice{}, fmt.Errorf("%w %w", err, failed)
+	}
+	feasible := t.Feasible(pod)
+	scores, err := t.Score(pod, feasible)
+	if err != nil {
+		return affinity.Choice{}, err
+	}
+	var ev affinity.Evaluation
+	if err := t.profile.Evaluate(pod, &ev); err != nil {
+		return affinity.Choice{}, err
+	}
+	if ev.Feasible.Len() != len(feasible) {
+		return affinity.Choice{}, fmt.Errorf("%d feasible nodes, reference %d", ev.Feasible.Len(), len(feasible))
+	}
+	for i, f := range feasible {
+		n, _ := topo.Lookup(t.Nodes[f].Name)
+		if !ev.Feasible.Has(n) {
+			return affinity.Choice{}, fmt.Errorf("node %s is not feasible", t.Nodes[f].Name)
+		}
+		for s := range affinity.Scorers {
+			if got, want := ev.Scores[s][n], scores.ByPlugin[s.String()][i]; got != want {
+				return affinity.Choice{}, fmt.Errorf("node %s: %v score %d, reference %d", t.Nodes[f].Name, s, got, want)
+			}
+		}
+		if ev.Total[n] != scores.Total[i] {
+			return affinity.Choice{}, fmt.Errorf("node %s: total %d, reference %d", t.Nodes[f].Name, ev.Total[n], scores.Total[i])
+		}
+	}
+	choice, ok, err := t.profile.Best(pod)
+	if err != nil || ok != (len(feasible) > 0) {
+		return choice, fmt.Errorf("best: %v %v, %d feasible", ok, err, len(feasible))
+	}
+	if ok {
+		found := false
+		for _, b := range scores.Best {
+			found = found || t.Nodes[b].Name == topo.Name(choice.Node)
+		}
+		if !found || choice.Feasible != len(feasible) {
+			return choice, fmt.Errorf("chose %s of %d, not one of the reference's best of %d", topo.Name(choice.Node), choice.Feasible, len(feasible))
+		}
+	}
+	return choice, nil
+}
+
+func (t *twin) node(name string) int {
+	for i := range t.Nodes {
+		if t.Nodes[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// TestDecisionsEqualReference compares the verdict for every node, every score and the choice, for random pods on
+// random clusters, and places each pod before the next.
+func TestDecisionsEqualReference(t *testing.T) {
+	clusters := 60
+	if testing.Short() {
+		clusters = 15
+	}
+	for seed := range clusters * *steps {
+		if err := decisions(uint64(seed)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func decisions(seed uint64) error {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	opts := presets()[seed%uint64(len(presets()))]
+	opts.Nodes, opts.Pods = 1+rng.IntN(60), rng.IntN(150)
+	gn := gen.New(rng, opts)
+	cfgs := configs()
+	t, err := newTwin(gn.Cluster(), cfgs[rng.IntN(len(cfgs))])
+	if err != nil {
+		return fmt.Errorf("seed %d: %w", seed, err)
+	}
+	for i := range 12 {
+		pod := gn.Pod()
+		pod = *berth.Fold(&pod)
+		choice, err := t.check(&pod)
+		if err != nil {
+			return fmt.Errorf("seed %d, pod %d (%v): %w", seed, i, pod.Key(), err)
+		}
+		if choice.Node != topology.None {
+			pod.NodeName = t.graph.Topology().Name(choice.Node)
+			pod.GPU.Devices = nil
+			if err := t.add(pod); err != nil {
+				return fmt.Errorf("seed %d, pod %d: %w", seed, i, err)
+			}
+		}
+	}
+	return nil
+}
