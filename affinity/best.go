@@ -63,6 +63,8 @@ type Choice struct {
 	Node topology.NodeID
 	// Score is the sum of the normalised scores times their weights.
 	Score int64
+	// Scores are the node's scores, normalised to 0..100, before their weights. Those of weight 0 are left out (0).
+	Scores [Scorers]int64
 	// Feasible is the number of feasible nodes.
 	Feasible int
 }
@@ -341,6 +343,7 @@ func (e *evaluation) shared(f *scoredGroup) int64 {
 func (e *evaluation) best() Choice {
 	c := e.c
 	choice := Choice{Node: topology.None, Feasible: e.feasibleNodes}
+	var winner *scoredGroup
 	for i := range e.feasible {
 		f := &e.feasible[i]
 		n := c.groups[f.group].heap[0]
@@ -349,11 +352,35 @@ func (e *evaluation) best() Choice {
 		}
 		total := e.shared(f) + int64(c.local[n])
 		if choice.Node == topology.None || total > choice.Score || total == choice.Score && c.p.g.before(n, choice.Node) {
-			choice.Node, choice.Score = n, total
+			choice.Node, choice.Score, winner = n, total, f
 		}
 	}
-	if len(e.feasible) == 0 {
+	if winner == nil {
 		choice.Feasible = 0
+		return choice
+	}
+	for s, w := range c.p.cfg.Weights {
+		if w != 0 {
+			choice.Scores[s] = e.scoreOf(Scorer(s), winner, choice.Node)
+		}
 	}
 	return choice
+}
+
+// scoreOf returns one normalised score of a node of a feasible group.
+func (e *evaluation) scoreOf(s Scorer, f *scoredGroup, n topology.NodeID) int64 {
+	p := e.c.p
+	state, need := &p.g.nodes[n], &e.c.r.class.need
+	switch s {
+	case ScoreNodeResourcesFit:
+		return p.fitScore(state, need)
+	case ScoreNodeResourcesBalancedAllocation:
+		if !p.balances(need) {
+			return 0
+		}
+		return p.balancedScore(state, need)
+	case ScoreImageLocality:
+		return p.g.imageScore(state, need)
+	}
+	return e.normalised(s, f)
 }

@@ -15,10 +15,11 @@ type (
 
 // class is all pods that no rule can tell apart: same namespace, labels and scheduling-relevant spec (hash-consed).
 type class struct {
-	id   classID
-	key  string
-	spec berth.Pod // a copy without name and placement
-	need need
+	id     classID
+	serial uint64
+	key    string
+	spec   berth.Pod // a copy without name and placement
+	need   need
 	// pods are the placed pods of the class.
 	pods     []podID
 	matchers []matcherLink
@@ -60,7 +61,8 @@ func (g *Graph) classOf(p *berth.Pod) *class {
 
 // newClass makes the class of p, whose key is in g.enc unless it was checked meanwhile.
 func (g *Graph) newClass(p *berth.Pod) *class {
-	c := &class{key: string(g.enc.buf), spec: cloneSpec(p)}
+	g.classSerial++
+	c := &class{serial: g.classSerial, key: string(g.enc.buf), spec: cloneSpec(p)}
 	c.need = g.needOf(&c.spec)
 	if f := len(g.freeClasses); f > 0 {
 		c.id, g.freeClasses = g.freeClasses[f-1], g.freeClasses[:f-1]

@@ -65,6 +65,8 @@ type ShapePoint struct {
 type ProfileConfig struct {
 	// Weights of the scores; all zero means DefaultWeights.
 	Weights Weights
+	// NoScores leaves out the built-in scores, whatever Weights are.
+	NoScores bool
 	// Fit is the strategy of NodeResourcesFit.
 	Fit FitStrategy
 	// FitResources are what it looks at; nil means cpu and memory, 1 each.
@@ -92,7 +94,10 @@ type resolved struct {
 
 func (c ProfileConfig) resolve() (resolved, error) {
 	r := resolved{ProfileConfig: c}
-	if r.Weights == (Weights{}) {
+	switch {
+	case r.NoScores:
+		r.Weights = Weights{}
+	case r.Weights == Weights{}:
 		r.Weights = DefaultWeights()
 	}
 	for s, w := range r.Weights {

@@ -31,37 +31,46 @@ func (p *Profile) Evaluate(pod *berth.Pod, out *Evaluation) error {
 	out.Total = column(out.Total, size)
 	for i := range e.feasible {
 		f := &e.feasible[i]
-		var shared [Scorers]int64
-		for s := range ScoreNodeResourcesFit {
-			shared[s] = e.normalised(s, f)
-		}
 		nodes := e.c.groups[f.group].heap
 		if e.only != topology.None {
 			nodes = []topology.NodeID{e.only}
 		}
 		for _, n := range nodes {
 			out.Feasible.Add(n)
-			e.scoreNode(out, &shared, n)
+			e.scoreNode(out, f, n)
 		}
 	}
 	return nil
 }
 
-func (e *evaluation) scoreNode(out *Evaluation, shared *[Scorers]int64, n topology.NodeID) {
-	p := e.c.p
-	s, need := &p.g.nodes[n], &e.c.r.class.need
-	scores := *shared
-	scores[ScoreNodeResourcesFit] = p.fitScore(s, need)
-	if p.balances(need) {
-		scores[ScoreNodeResourcesBalancedAllocation] = p.balancedScore(s, need)
-	}
-	scores[ScoreImageLocality] = p.g.imageScore(s, need)
+func (e *evaluation) scoreNode(out *Evaluation, f *scoredGroup, n topology.NodeID) {
 	var total int64
-	for i, v := range scores {
-		out.Scores[i][n] = v
-		total += v * p.cfg.Weights[i]
+	for s := range Scorers {
+		v := e.scoreOf(s, f, n)
+		out.Scores[s][n] = v
+		total += v * e.c.p.cfg.Weights[s]
 	}
 	out.Total[n] = total
+}
+
+// Feasible makes set the set of the feasible nodes. The error is a *berth.Fault. O(groups + feasible nodes).
+func (p *Profile) Feasible(pod *berth.Pod, set *topology.NodeSet) error {
+	cl, err := p.g.validClass(pod)
+	if err != nil {
+		return err
+	}
+	e := p.evaluate(cl, pod)
+	set.Clear()
+	for i := range e.feasible {
+		if e.only != topology.None {
+			set.Add(e.only)
+			continue
+		}
+		for _, n := range e.c.groups[e.feasible[i].group].heap {
+			set.Add(n)
+		}
+	}
+	return nil
 }
 
 func column(c []int64, n int) []int64 {

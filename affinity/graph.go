@@ -29,6 +29,7 @@ type Graph struct {
 	classes        []*class // by classID, nil where free
 	freeClasses    []classID
 	classByKey     map[string]classID
+	classSerial    uint64
 	classesByLabel map[labelPair][]*class
 	idle           class // head of the list of idle classes
 	idleLen        int

@@ -1,0 +1,45 @@
+package score
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/affinity"
+)
+
+var (
+	// ErrUnschedulable is what an Unschedulable wraps.
+	ErrUnschedulable = errors.New("score: no node is feasible")
+	// ErrConfig is returned for a Config that makes no sense.
+	ErrConfig = errors.New("score: bad configuration")
+)
+
+// Unschedulable says why a pod fits nowhere.
+type Unschedulable struct {
+	Pod berth.PodKey
+	// Nodes is the number of nodes.
+	Nodes int
+	// Refused is how many nodes each rule refused first; they add up to Nodes.
+	Refused [affinity.Rules]int
+	// Resolvable is how many of them might become feasible if pods were removed.
+	Resolvable int
+}
+
+// Error gives the counts in one line: "0/5 nodes are available: 3 NodeResourcesFit, 2 TaintToleration".
+func (u *Unschedulable) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "score: pod %v: 0/%d nodes are available", u.Pod, u.Nodes)
+	sep := ": "
+	for r, n := range u.Refused {
+		if n > 0 {
+			fmt.Fprintf(&b, "%s%d %v", sep, n, affinity.Rule(r))
+			sep = ", "
+		}
+	}
+	return b.String()
+}
+
+// Unwrap makes errors.Is(err, ErrUnschedulable) true.
+func (u *Unschedulable) Unwrap() error { return ErrUnschedulable }
