@@ -27,6 +27,9 @@ type Pod struct {
 	NominatedNodeName string
 	// Terminating pods still hold their resources and count for pod affinity, but not for topology spread.
 	Terminating bool
+	// Preempted is true for a pod that terminates because it was preempted: its preemptor waits for the room instead of
+	// preempting again (condition DisruptionTarget, reason PreemptionByScheduler).
+	Preempted bool
 
 	// Requests are the effective requests of the whole pod, its init containers and overhead included.
 	Requests Resources

@@ -174,6 +174,7 @@ func (e *encoder) class(p *berth.Pod) {
 	e.string(p.Namespace)
 	e.labels(p.Labels)
 	e.bool(p.Terminating)
+	e.bool(p.Preempted)
 	e.int(int64(p.Priority))
 	e.bool(p.PreemptNever)
 	e.resources(p)

@@ -86,6 +86,12 @@ func (p *Profile) verdictFor(r *rules, pod *berth.Pod, n topology.NodeID, rec *R
 // withNominated returns the verdict for node n as if the pods that are nominated to it with at least the priority of the class
 // ran there, but for the pod of the given key (pkg/scheduler/framework/runtime, RunFilterPluginsWithNominatedPods).
 func (p *Profile) withNominated(r *rules, n topology.NodeID, key berth.PodKey, rec *Reason) Verdict {
+	// A pod without terms of its own skips the rule for good if no placed pod's anti-affinity concerns it, nominated
+	// pods or not (plugins/interpodaffinity/filtering.go, PreFilter).
+	return p.withGuests(r, n, key, r.skipsInterPod(), rec)
+}
+
+func (p *Profile) withGuests(r *rules, n topology.NodeID, key berth.PodKey, skip bool, rec *Reason) Verdict {
 	g := p.g
 	guests := g.nodes[n].extra.nominated
 	counts := func(o *nominated) bool { return o.class.spec.Priority >= r.class.spec.Priority && o.key != key }
@@ -96,9 +102,6 @@ func (p *Profile) withNominated(r *rules, n topology.NodeID, key berth.PodKey, r
 	if !any {
 		return Verdict{}
 	}
-	// A pod without terms of its own skips the rule for good if no placed pod's anti-affinity concerns it, nominated
-	// pods or not (plugins/interpodaffinity/filtering.go, PreFilter).
-	skip := r.skipsInterPod()
 	log := g.pause()
 	held := make([]uint64, len(guests))
 	for i := range guests {
