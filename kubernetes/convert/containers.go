@@ -21,12 +21,15 @@ func requests(p *v1.Pod, r *report) (berth.Resources, *berth.NonZeroRequests) {
 		return berth.Resources{}, nil
 	}
 	opts := resourcehelper.PodResourcesOptions{UseStatusResources: p.Spec.NodeName != ""}
-	list := resourcehelper.PodRequests(p, opts)
+	list := podRequests(p, opts)
 	delete(list, v1.ResourcePods)
 	effective := resources(list, r, "spec.containers[*].resources.requests")
 
-	opts.NonMissingContainerRequests = missing(p, list)
-	scored := resourcehelper.PodRequests(p, opts)
+	// The score of a pod that is to be placed does not see requests at pod level (NewFit in
+	// pkg/scheduler/framework/plugins/noderesources/fit.go hands the gate to the filter only). Once it is placed they count.
+	opts.SkipPodLevelResources = p.Spec.NodeName == ""
+	opts.NonMissingContainerRequests = missing(list, !opts.SkipPodLevelResources && resourcehelper.IsPodLevelRequestsSet(p))
+	scored := podRequests(p, opts)
 	cpu, cpuFits := amount(v1.ResourceCPU, scored[v1.ResourceCPU])
 	memory, memoryFits := amount(v1.ResourceMemory, scored[v1.ResourceMemory])
 	if !cpuFits || !memoryFits {
@@ -39,11 +42,21 @@ func requests(p *v1.Pod, r *report) (berth.Resources, *berth.NonZeroRequests) {
 	return effective, &nonZero
 }
 
+// podRequests calls PodRequests with pod-level requests of its own: it adds the overhead to them in place where a quantity
+// is kept as a decimal, as that of "0.5Gi" is.
+func podRequests(p *v1.Pod, opts resourcehelper.PodResourcesOptions) v1.ResourceList {
+	if p.Spec.Resources != nil && p.Spec.Overhead != nil {
+		pod := *p
+		pod.Spec.Resources = p.Spec.Resources.DeepCopy()
+		p = &pod
+	}
+	return resourcehelper.PodRequests(p, opts)
+}
+
 // missing is what a container without a request counts with in scores. A pod with requests of its own needs that only for
 // a resource that is named nowhere.
-func missing(p *v1.Pod, effective v1.ResourceList) v1.ResourceList {
+func missing(effective v1.ResourceList, podLevel bool) v1.ResourceList {
 	list := make(v1.ResourceList, 2)
-	podLevel := resourcehelper.IsPodLevelRequestsSet(p)
 	if _, named := effective[v1.ResourceCPU]; !named || !podLevel {
 		list[v1.ResourceCPU] = *resource.NewMilliQuantity(berth.DefaultMilliCPURequest, resource.DecimalSI)
 	}
@@ -82,9 +95,9 @@ func checkStatuses(statuses []v1.ContainerStatus, r *report, path string) {
 
 // makeContainers gives the pod containers that amount to the requests, scored requests, host ports and images of p.
 func makeContainers(p *berth.Pod, out *v1.Pod, r *report) {
-	scored := p.ScoreRequests()
-	cpu, okCPU := divide(p.Requests.MilliCPU, scored.MilliCPU, berth.DefaultMilliCPURequest)
-	memory, okMemory := divide(p.Requests.Memory, scored.Memory, berth.DefaultMemoryRequest)
+	scored, pending := p.ScoreRequests(), p.NodeName == ""
+	cpu, okCPU := divide(p.Requests.MilliCPU, scored.MilliCPU, berth.DefaultMilliCPURequest, pending)
+	memory, okMemory := divide(p.Requests.Memory, scored.Memory, berth.DefaultMemoryRequest, pending)
 	if !okCPU || !okMemory {
 		r.unsupported(fmt.Sprint(scored), "no containers have these scored requests beside these requests", "NonZeroRequests")
 	}
@@ -114,6 +127,9 @@ func makeContainers(p *berth.Pod, out *v1.Pod, r *report) {
 			v1.ResourceMemory: *resource.NewQuantity(memory.init, resource.BinarySI),
 		}}}}
 	}
+	if podLevel := toResources(&berth.Resources{MilliCPU: cpu.podLevel, Memory: memory.podLevel}); len(podLevel) > 0 {
+		out.Spec.Resources = &v1.ResourceRequirements{Requests: podLevel}
+	}
 	placeImages(p.Images, out, r)
 }
 
@@ -128,16 +144,23 @@ type division struct {
 	// init is what an init container asks for, so that the request is not less than it should be: the larger of what the
 	// containers and what the init containers ask for counts.
 	init int64
+	// podLevel is a request of the pod itself, which scores don't see while the pod is pending.
+	podLevel int64
 }
 
 // maxDefaults bounds the containers that a pod is given for the sake of its scored request.
 const maxDefaults = 1000
 
 // divide finds the division with the fewest containers, or one that ignores the scored request if there is none.
-func divide(request, scored, standard int64) (d division, ok bool) {
+func divide(request, scored, standard int64, pending bool) (d division, ok bool) {
 	excess := scored - request
-	if excess <= 0 {
-		return division{main: request}, excess == 0
+	switch {
+	case excess == 0:
+		return division{main: request}, true
+	case excess < 0 && pending:
+		return division{main: scored, podLevel: request}, true
+	case excess < 0:
+		return division{main: request}, false
 	}
 	n := (excess-1)/standard + 1
 	rest := scored - n*standard

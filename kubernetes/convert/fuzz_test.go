@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/berth-go/berth"
 )
@@ -32,8 +33,12 @@ func FuzzPod(f *testing.F) {
 		if json.Unmarshal(data, &p) != nil {
 			return
 		}
+		before := p.DeepCopy()
 		got, err := Pod(&p)
 		checkRefusal(t, err, got != nil)
+		if !apiequality.Semantic.DeepEqual(&p, before) {
+			t.Errorf("changed to %+v\nfrom       %+v", p, before)
+		}
 		if got == nil {
 			return
 		}

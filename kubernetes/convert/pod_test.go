@@ -104,6 +104,17 @@ func TestEffectiveRequests(t *testing.T) {
 				Overhead:   list("cpu", "1"),
 			}},
 			want:   berth.Resources{MilliCPU: 5000, Memory: 2048 * mi},
+			scored: berth.NonZeroRequests{MilliCPU: 2100, Memory: 1224 * mi},
+		},
+		{
+			rule: "pod-level requests count in scores once the pod is placed",
+			pod: v1.Pod{Spec: v1.PodSpec{
+				NodeName:   "n",
+				Containers: []v1.Container{container("cpu", "1"), container("memory", "1Gi")},
+				Resources:  &v1.ResourceRequirements{Requests: list("cpu", "4", "memory", "2Gi")},
+				Overhead:   list("cpu", "1"),
+			}},
+			want:   berth.Resources{MilliCPU: 5000, Memory: 2048 * mi},
 			scored: berth.NonZeroRequests{MilliCPU: 5000, Memory: 2048 * mi},
 		},
 		{
@@ -131,6 +142,23 @@ func TestEffectiveRequests(t *testing.T) {
 			}
 			checkRoundTrip(t, got)
 		})
+	}
+}
+
+func TestPodLeavesItsArgumentAsItWas(t *testing.T) {
+	p := &v1.Pod{Spec: v1.PodSpec{
+		Containers: []v1.Container{container("memory", "0.5Gi"), container("memory", "0.5Gi")},
+		Resources:  &v1.ResourceRequirements{Requests: list("memory", "0.5Gi")},
+		Overhead:   list("memory", "0.5Gi"),
+	}}
+	for range 3 {
+		got, err := Pod(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := int64(1024 * mi); got.Requests.Memory != want {
+			t.Fatalf("requests %d, want %d", got.Requests.Memory, want)
+		}
 	}
 }
 
