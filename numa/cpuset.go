@@ -44,14 +44,14 @@ func ParseNodes(list string) (Mask, error) {
 
 // ParseCPUMask reads the kernel's mask format: hexadecimal words of 32 bits,
 // the highest first, separated by commas, as in "00000003,ffffffff"; an 0x
-// before each word is allowed.
+// before each word is allowed, and an empty word is zero, as hwloc writes it.
 func ParseCPUMask(mask string) (CPUSet, error) {
 	var s CPUSet
 	words := strings.Split(strings.TrimSpace(mask), ",")
 	for i, text := range words {
 		text = strings.TrimPrefix(strings.TrimSpace(text), "0x")
-		if text == "" && i == 0 && len(words) > 1 {
-			continue // hwloc writes a set without upper bound as "0xf...f,,"
+		if text == "" && len(words) > 1 {
+			continue
 		}
 		w, err := strconv.ParseUint(text, 16, 64)
 		base := 32 * (len(words) - 1 - i)
