@@ -19,6 +19,9 @@ type Scheduler interface {
 	Preempt(pod *v1.Pod) (*Preemption, error)
 }
 
+// Open makes a scheduler for a cluster. What it returns to close the scheduler with is not nil unless there is an error.
+type Open func(*Cluster) (s Scheduler, closing func(), err error)
+
 // Names of the plugins that refuse or score nodes.
 const (
 	NodeName                        = "NodeName"
@@ -65,7 +68,8 @@ type Refusal struct {
 type Preemption struct {
 	// Candidates are the nodes on which preemption makes room.
 	Candidates map[string]Victims
-	// Chosen are the candidates that are equally good and better than all others: kube-scheduler takes any.
+	// Chosen are the candidates that the scheduler may choose, sorted: the best one, or if kube-scheduler answers, all that
+	// are as good as the best, of which it takes any.
 	Chosen []string
 }
 

@@ -39,6 +39,20 @@ func (c *Converter) Pod(p *v1.Pod) (*berth.Pod, error) {
 	return pod, err
 }
 
+// Requested is what pods request together; "pods" is their number.
+func Requested(pods []*berth.Pod) map[v1.ResourceName]int64 {
+	requested := map[v1.ResourceName]int64{v1.ResourcePods: int64(len(pods))}
+	for _, p := range pods {
+		requested[v1.ResourceCPU] += p.Requests.MilliCPU
+		requested[v1.ResourceMemory] += p.Requests.Memory
+		requested[v1.ResourceEphemeralStorage] += p.Requests.EphemeralStorage
+		for name, q := range p.Requests.Scalar {
+			requested[v1.ResourceName(name)] += q
+		}
+	}
+	return requested
+}
+
 func index[T any](objects []T) (cache.Indexer, error) {
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	var errs []error

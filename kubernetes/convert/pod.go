@@ -32,6 +32,7 @@ func Pod(p *v1.Pod) (*berth.Pod, error) {
 		NodeName:          p.Spec.NodeName,
 		NominatedNodeName: p.Status.NominatedNodeName,
 		Terminating:       p.DeletionTimestamp != nil,
+		Preempted:         preempted(p),
 		HostPorts:         hostPorts(p),
 		Images:            images(p),
 		NodeSelector:      p.Spec.NodeSelector,
@@ -52,6 +53,17 @@ func Pod(p *v1.Pod) (*berth.Pod, error) {
 		return nil, r.err()
 	}
 	return out, r.err()
+}
+
+// preempted says whether the scheduler has asked for the pod to go (PodTerminatingByPreemption in
+// pkg/scheduler/framework/preemption/util.go). The first condition of the type decides.
+func preempted(p *v1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == v1.DisruptionTarget {
+			return p.DeletionTimestamp != nil && c.Status == v1.ConditionTrue && c.Reason == v1.PodReasonPreemptionByScheduler
+		}
+	}
+	return false
 }
 
 // spread converts the spread constraints with their matchLabelKeys folded, as the plugin PodTopologySpread does at each
@@ -187,6 +199,11 @@ func ToPod(p *berth.Pod) (*v1.Pod, error) {
 	if p.PreemptNever {
 		never := v1.PreemptNever
 		out.Spec.PreemptionPolicy = &never
+	}
+	if p.Preempted {
+		out.Status.Conditions = []v1.PodCondition{{
+			Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonPreemptionByScheduler,
+		}}
 	}
 	if p.Terminating {
 		out.DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)} // when is of no consequence

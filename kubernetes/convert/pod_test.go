@@ -238,12 +238,15 @@ func TestPodFields(t *testing.T) {
 				}}},
 			}},
 		},
-		Status: v1.PodStatus{NominatedNodeName: "m", StartTime: &metav1.Time{Time: start}},
+		Status: v1.PodStatus{
+			NominatedNodeName: "m", StartTime: &metav1.Time{Time: start},
+			Conditions: []v1.PodCondition{{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonPreemptionByScheduler}},
+		},
 	}
 	want := &berth.Pod{
 		Namespace: "ns", Name: "p", UID: "u", Labels: map[string]string{"app": "web", "rev": "2"},
 		Owner:    berth.OwnerReference{Kind: "ReplicaSet", Name: "rs", UID: "ru"},
-		NodeName: "n", NominatedNodeName: "m", Terminating: true,
+		NodeName: "n", NominatedNodeName: "m", Terminating: true, Preempted: true,
 		Requests:     berth.Resources{MilliCPU: 2000, Memory: 2},
 		HostPorts:    []berth.HostPort{{Protocol: berth.TCP, Port: 2}, {Protocol: berth.TCP, Port: 3}},
 		Images:       []string{"app:latest", "host:5000/side:latest", "main@sha256:00", "model:3"},

@@ -28,9 +28,6 @@ type Step struct {
 	Change *conformance.Change `json:"change,omitempty"`
 }
 
-// Open makes a scheduler for a cluster, and something to close it with.
-type Open func(*conformance.Cluster) (s conformance.Scheduler, closing func(), err error)
-
 // Counts are how much was compared.
 type Counts struct {
 	// Verdicts is the number of nodes that were judged feasible or not, and Scores the number of their scores by plugin.
@@ -82,7 +79,7 @@ func (s *Script) valid() bool {
 }
 
 // Run puts the script to a scheduler and to the judge until they differ. An error means that one of them could not follow.
-func (s *Script) Run(ours, judge Open) (counts Counts, difference *Difference, err error) {
+func (s *Script) Run(ours, judge conformance.Open) (counts Counts, difference *Difference, err error) {
 	o, done, err := ours(&s.Cluster)
 	if err != nil {
 		return counts, nil, fmt.Errorf("ours: %w", err)

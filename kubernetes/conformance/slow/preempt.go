@@ -3,6 +3,7 @@ package slow
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/berth-go/berth"
 	"github.com/berth-go/berth/kubernetes/conformance"
 )
 
@@ -22,19 +23,11 @@ func (s *Scheduler) Nodes() ([]string, error) {
 
 // Requested returns what the pods of a node request together.
 func (s *Scheduler) Requested(node string) (map[v1.ResourceName]int64, error) {
-	requested := map[v1.ResourceName]int64{}
+	var pods []*berth.Pod
 	for i := range s.cluster.Pods {
-		p := &s.cluster.Pods[i]
-		if p.NodeName != node {
-			continue
-		}
-		requested[v1.ResourcePods]++
-		requested[v1.ResourceCPU] += p.Requests.MilliCPU
-		requested[v1.ResourceMemory] += p.Requests.Memory
-		requested[v1.ResourceEphemeralStorage] += p.Requests.EphemeralStorage
-		for name, q := range p.Requests.Scalar {
-			requested[v1.ResourceName(name)] += q
+		if s.cluster.Pods[i].NodeName == node {
+			pods = append(pods, &s.cluster.Pods[i])
 		}
 	}
-	return requested, nil
+	return conformance.Requested(pods), nil
 }

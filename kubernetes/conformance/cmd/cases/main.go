@@ -17,10 +17,11 @@ import (
 	"path/filepath"
 
 	"github.com/berth-go/berth/kubernetes/conformance/casefile"
+	"github.com/berth-go/berth/kubernetes/conformance/schedulers"
 )
 
 func main() {
-	with := flag.String("with", "reference", "who answers: kube or reference")
+	with := flag.String("with", schedulers.Berth, "who answers: berth, reference or kube")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: cases [-with NAME] FILE...\n")
 		flag.PrintDefaults()

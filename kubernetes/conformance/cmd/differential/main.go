@@ -17,8 +17,7 @@ import (
 
 	"github.com/berth-go/berth/kubernetes/conformance"
 	"github.com/berth-go/berth/kubernetes/conformance/differential"
-	"github.com/berth-go/berth/kubernetes/conformance/kube"
-	"github.com/berth-go/berth/kubernetes/conformance/slow"
+	"github.com/berth-go/berth/kubernetes/conformance/schedulers"
 )
 
 func main() {
@@ -32,10 +31,18 @@ func main() {
 		dir      = flag.String("dir", os.TempDir(), "where a difference is written to")
 		keep     = flag.Bool("continue", false, "go on after a difference")
 		replay   = flag.String("replay", "", "replay this file only")
+		with     = flag.String("with", schedulers.Berth, "who is compared with kube-scheduler: berth or reference")
 	)
 	flag.Parse()
+	ours, err := schedulers.Named(*with)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	judge, _ := schedulers.Named(schedulers.Kube)
+	c := comparison{ours, judge}
 	if *replay != "" {
-		os.Exit(replayFile(*replay))
+		os.Exit(c.replay(*replay))
 	}
 	if *seed == 0 {
 		*seed = rand.Uint64()
@@ -46,7 +53,7 @@ func main() {
 	i := *first
 	for ; (total.Verdicts < *verdicts || total.Scores < *scores) && time.Since(start) < *limit; i++ {
 		script := differential.Generate(*seed, i)
-		counts, difference, err := script.Run(reference, judge)
+		counts, difference, err := script.Run(c.ours, c.judge)
 		total.Add(counts)
 		if difference == nil && err == nil {
 			continue
@@ -55,7 +62,7 @@ func main() {
 		fmt.Printf("script %d: ", i)
 		report(script, difference, err)
 		if err == nil {
-			write(script, difference.Kind(), filepath.Join(*dir, fmt.Sprintf("difference-%d-%d.yaml", *seed, i)), time.Now().Add(*minimise))
+			c.write(script, difference.Kind(), filepath.Join(*dir, fmt.Sprintf("difference-%d-%d.yaml", *seed, i)), time.Now().Add(*minimise))
 		}
 		if !*keep {
 			break
@@ -69,18 +76,8 @@ func main() {
 	}
 }
 
-func judge(c *conformance.Cluster) (conformance.Scheduler, func(), error) {
-	s, err := kube.New(c)
-	if err != nil {
-		return nil, nil, err
-	}
-	return s, s.Close, nil
-}
-
-func reference(c *conformance.Cluster) (conformance.Scheduler, func(), error) {
-	s, err := slow.New(c)
-	return s, func() {}, err
-}
+// comparison is who is compared with whom.
+type comparison struct{ ours, judge conformance.Open }
 
 func report(s *differential.Script, difference *differential.Difference, err error) {
 	if err != nil {
@@ -94,12 +91,12 @@ func report(s *differential.Script, difference *differential.Difference, err err
 }
 
 // write minimises a script that shows a difference of the kind, and writes it to a file.
-func write(s *differential.Script, kind, path string, deadline time.Time) {
+func (c comparison) write(s *differential.Script, kind, path string, deadline time.Time) {
 	small := differential.Minimise(s, func(s *differential.Script) bool {
-		_, difference, err := s.Run(reference, judge)
+		_, difference, err := s.Run(c.ours, c.judge)
 		return err == nil && difference != nil && difference.Kind() == kind
 	}, deadline)
-	_, difference, err := small.Run(reference, judge)
+	_, difference, err := small.Run(c.ours, c.judge)
 	if err != nil || difference == nil {
 		fmt.Println("it does not show again:", err)
 		return
@@ -113,14 +110,14 @@ func write(s *differential.Script, kind, path string, deadline time.Time) {
 	report(small, difference, nil)
 }
 
-// replayFile runs one script and returns the exit status.
-func replayFile(path string) int {
+// replay runs the script of a file and returns the exit status.
+func (c comparison) replay(path string) int {
 	s, err := differential.Read(path)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	counts, difference, err := s.Run(reference, judge)
+	counts, difference, err := s.Run(c.ours, c.judge)
 	if difference != nil || err != nil {
 		report(s, difference, err)
 		return 1

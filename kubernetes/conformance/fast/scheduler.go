@@ -1,0 +1,148 @@
+package fast
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/affinity"
+	"github.com/berth-go/berth/cache"
+	"github.com/berth-go/berth/kubernetes/conformance"
+	"github.com/berth-go/berth/kubernetes/convert"
+	"github.com/berth-go/berth/score"
+)
+
+// Scheduler is berth with one cluster in its cache. Make one with [New].
+type Scheduler struct {
+	cache     *cache.Cache
+	pipeline  *score.Pipeline
+	converter *conformance.Converter
+	budgets   []berth.PodDisruptionBudget
+	// waiting are the pods that have no node, and bound those that were seen on one.
+	waiting map[berth.PodKey]*berth.Pod
+	bound   map[berth.PodKey]bool
+	scratch affinity.Evaluation
+}
+
+// New returns a scheduler that has the cluster in its cache.
+func New(c *conformance.Cluster) (*Scheduler, error) {
+	converter, err := conformance.NewConverter(c)
+	if err != nil {
+		return nil, err
+	}
+	state, err := cache.New(cache.Config{})
+	if err != nil {
+		return nil, err
+	}
+	s := &Scheduler{cache: state, converter: converter, waiting: map[berth.PodKey]*berth.Pod{}, bound: map[berth.PodKey]bool{}}
+	for _, b := range c.Budgets {
+		s.budgets = append(s.budgets, *convert.PodDisruptionBudget(b))
+	}
+	err = state.Do(func(g *affinity.Graph) error {
+		s.pipeline, err = score.New(g, config(&c.Config))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, conformance.Load(s, c)
+}
+
+// Apply tells the cache of a change.
+func (s *Scheduler) Apply(c conformance.Change) error {
+	switch {
+	case c.AddNode != nil:
+		return s.addNode(c.AddNode)
+	case c.UpdateNode != nil:
+		n, err := convert.Node(c.UpdateNode)
+		if err != nil {
+			return err
+		}
+		return s.cache.UpdateNode(n)
+	case c.DeleteNode != "":
+		return s.cache.RemoveNode(c.DeleteNode)
+	case c.AddPod != nil:
+		return s.setPod(c.AddPod)
+	case c.UpdatePod != nil:
+		return s.setPod(c.UpdatePod)
+	case c.DeletePod != nil:
+		return s.removePod(key(c.DeletePod))
+	case c.AssumePod != nil:
+		return s.assume(c.AssumePod)
+	case c.ForgetPod != nil:
+		return s.cache.Forget(key(c.ForgetPod))
+	case c.SetNamespace != nil:
+		return s.cache.SetNamespace(convert.Namespace(c.SetNamespace))
+	}
+	return fmt.Errorf("fast: empty change")
+}
+
+// addNode enters a node and nominates to it the pods that wait for it.
+func (s *Scheduler) addNode(node *v1.Node) error {
+	n, err := convert.Node(node)
+	if err != nil {
+		return err
+	}
+	if err := s.cache.AddNode(n); err != nil {
+		return err
+	}
+	for _, p := range s.waiting {
+		if p.NominatedNodeName == n.Name {
+			if err := s.cache.Nominate(p, n.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// setPod enters or updates a pod, placed or waiting.
+func (s *Scheduler) setPod(pod *v1.Pod) error {
+	p, err := s.converter.Pod(pod)
+	if err != nil {
+		return err
+	}
+	s.cache.Denominate(p.Key())
+	delete(s.waiting, p.Key())
+	if p.NodeName != "" {
+		if s.bound[p.Key()] {
+			return s.cache.UpdatePod(p)
+		}
+		s.bound[p.Key()] = true
+		return s.cache.AddPod(p)
+	}
+	s.waiting[p.Key()] = p
+	if p.NominatedNodeName == "" || !s.knows(p.NominatedNodeName) {
+		return nil
+	}
+	return s.cache.Nominate(p, p.NominatedNodeName)
+}
+
+func (s *Scheduler) knows(node string) (known bool) {
+	_ = s.cache.Do(func(g *affinity.Graph) error {
+		_, known = g.Topology().Lookup(node)
+		return nil
+	})
+	return known
+}
+
+func (s *Scheduler) assume(pod *v1.Pod) error {
+	p, err := s.converter.Pod(pod)
+	if err != nil {
+		return err
+	}
+	return s.cache.Assume(p, p.NodeName)
+}
+
+func (s *Scheduler) removePod(k berth.PodKey) error {
+	s.cache.Denominate(k)
+	if s.waiting[k] != nil {
+		delete(s.waiting, k)
+		return nil
+	}
+	delete(s.bound, k)
+	return s.cache.RemovePod(k)
+}
+
+func key(p *v1.Pod) berth.PodKey { return berth.PodKey{Namespace: p.Namespace, Name: p.Name} }
