@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math/bits"
 	"testing"
+	"time"
 
 	"github.com/google/btree"
+	"github.com/stretchr/testify/require"
 )
 
 // queue is what the compared containers have in common: a priority queue of float64 weights, stable, found by key.
@@ -210,4 +212,121 @@ func (s *splitmix) weight() float64 { return float64(s.next()>>11) / (1 << 53) }
 func (s *splitmix) below(n uint64) uint64 {
 	hi, _ := bits.Mul64(s.next(), n)
 	return hi
+}
+
+// BenchmarkArity is what arity was chosen by: the tree of Heap alone, without an index, for different numbers of children.
+func BenchmarkArity(b *testing.B) {
+	for _, n := range []int{1_000, 100_000, 1_000_000} {
+		for _, d := range []int{2, 3, 4, 8, 16} {
+			b.Run(fmt.Sprintf("n=%d/d=%d", n, d), func(b *testing.B) {
+				rng := splitmix(1)
+				t := arityTree{d: d}
+				for range n {
+					t.push(rng.next() >> 8)
+				}
+				for b.Loop() {
+					t.push(t.pop() + rng.next()>>8)
+				}
+			})
+		}
+	}
+}
+
+type arityTree struct {
+	d        int
+	nodes    []node
+	arrivals uint32
+}
+
+func (t *arityTree) push(rank uint64) {
+	for len(t.nodes) < t.d-1 { // so that children begin at a multiple of d
+		t.nodes = append(t.nodes, node{})
+	}
+	t.nodes = append(t.nodes, node{})
+	t.lift(len(t.nodes)-1, node{rank: rank, arrival: t.arrivals})
+	t.arrivals++
+}
+
+func (t *arityTree) lift(i int, n node) {
+	for i > t.d-1 {
+		p := i/t.d + t.d - 2
+		if t.nodes[p].rank <= n.rank {
+			break
+		}
+		t.nodes[i] = t.nodes[p]
+		i = p
+	}
+	t.nodes[i] = n
+}
+
+func (t *arityTree) pop() uint64 {
+	i := t.d - 1
+	rank := t.nodes[i].rank
+	last := t.nodes[len(t.nodes)-1]
+	t.nodes = t.nodes[:len(t.nodes)-1]
+	for {
+		first := t.d * (i - t.d + 2)
+		if first >= len(t.nodes) {
+			break
+		}
+		least := first + leastNode(t.nodes[first:min(first+t.d, len(t.nodes))])
+		t.nodes[i] = t.nodes[least]
+		i = least
+	}
+	if i < len(t.nodes) {
+		t.lift(i, last)
+	}
+	return rank
+}
+
+// BenchmarkQueue is the life of items in a queue of n: a cycle pops three, of which one is refused and waits for the event
+// that ends the cycle, one fails by error, and one is done and comes again. wake is an event that helps one of n that wait.
+func BenchmarkQueue(b *testing.B) {
+	now := time.Unix(1000, 0)
+	for _, n := range []int{1_000, 100_000} {
+		b.Run(fmt.Sprintf("op=cycle/n=%d", n), func(b *testing.B) {
+			q, err := NewQueue(QueueConfig[int, int, int]{Rules: []Rule[int, int]{{Events: 1}}})
+			require.NoError(b, err)
+			for k := range n {
+				require.NoError(b, q.Add(Spec[int, int]{Key: k, Priority: int32(k % 10)}, now))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				now = now.Add(time.Millisecond)
+				refused, _ := q.Pop(now)
+				broken, _ := q.Pop(now)
+				done, _ := q.Pop(now)
+				_ = q.Fail(refused.Ticket, Refusal{Rules: 1}, now)
+				_ = q.Fail(broken.Ticket, Refusal{}, now)
+				_ = q.Done(done.Ticket)
+				_ = q.Add(Spec[int, int]{Key: done.Key, Priority: done.Priority}, now)
+				q.Event(Event[int]{Kinds: 1}, now)
+			}
+		})
+		b.Run(fmt.Sprintf("op=wake/n=%d", n), func(b *testing.B) {
+			rules := make([]Rule[int, int], 2)
+			for i := range rules {
+				rules[i].Events = 1 << i
+			}
+			q, err := NewQueue(QueueConfig[int, int, int]{Rules: rules})
+			require.NoError(b, err)
+			for k := range n {
+				require.NoError(b, q.Add(Spec[int, int]{Key: k}, now))
+			}
+			for k := range n { // all wait for rule 0 but one
+				a, _ := q.Pop(now)
+				require.NoError(b, q.Fail(a.Ticket, Refusal{Rules: 1 << min(1, k/(n-1))}, now))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				now = now.Add(time.Minute) // no back-off
+				q.Event(Event[int]{Kinds: 2}, now)
+				a, ok := q.Pop(now)
+				if !ok {
+					b.Fatal("nothing was woken")
+				}
+				_ = q.Fail(a.Ticket, Refusal{Rules: 2}, now)
+			}
+		})
+	}
 }

@@ -509,3 +509,75 @@ func FuzzQueue(f *testing.F) {
 		}
 	})
 }
+
+// TestGangsLoseNobody runs random operations on gangs and requires that each member is where the walker finds it, or is gone
+// because it was deleted or placed.
+func TestGangsLoseNobody(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, uint64(*steps)))
+	d := newDesk(t)
+	q, now := d.q, d.now
+	present := map[string]bool{}
+	var tried []Attempt[string, int]
+	for step := range *steps / 2 {
+		now = now.Add(time.Duration(rng.IntN(400)) * time.Millisecond)
+		gangName := fmt.Sprint("g", rng.IntN(4))
+		key := fmt.Sprint(gangName, "-", rng.IntN(5))
+		switch rng.IntN(10) {
+		case 0, 1, 2:
+			err := q.Add(Spec[string, int]{Key: key, Value: rng.IntN(3), Priority: int32(rng.IntN(2)), Gang: gangName}, now)
+			require.Equal(t, present[key], err != nil)
+			present[key] = true
+		case 3:
+			require.NoError(t, q.SetGang(gangName, 1+rng.IntN(4), now))
+		case 4:
+			if rng.IntN(4) == 0 {
+				_ = q.DeleteGang(gangName, now) // not there, perhaps
+			} else {
+				d.gate[rng.IntN(3)] = rng.IntN(3) == 0
+			}
+		case 5, 6:
+			if a, ok := q.Pop(now); ok {
+				require.NotEmpty(t, a.Members)
+				tried = append(tried, a)
+			}
+		case 7:
+			if len(tried) == 0 {
+				break
+			}
+			i := rng.IntN(len(tried))
+			a := tried[i]
+			switch rng.IntN(3) {
+			case 0:
+				require.NoError(t, q.Fail(a.Ticket, Refusal{Rules: RuleSet(rng.IntN(4))}, now))
+				tried = slices.Delete(tried, i, i+1)
+			case 1:
+				for key := range present { // those in the attempt are gone, those that came late are not
+					if u := q.units[key]; u.state == InFlight && u.ticket == a.Ticket && u.member(key) != nil {
+						delete(present, key)
+					}
+				}
+				require.NoError(t, q.Done(a.Ticket))
+				tried = slices.Delete(tried, i, i+1)
+			default:
+				m := a.Members[rng.IntN(len(a.Members))].Key
+				if q.DoneMember(a.Ticket, m) == nil {
+					delete(present, m)
+				}
+			}
+		case 8:
+			q.Event(Event[int]{Kinds: 1 << rng.IntN(4)}, now)
+			q.Flush(now)
+		case 9:
+			require.Equal(t, present[key], q.Delete(key, now) == nil)
+			delete(present, key)
+		}
+		// An attempt may have ended with its last member.
+		tried = slices.DeleteFunc(tried, func(x Attempt[string, int]) bool { _, ok := q.flight.units.Get(x.Ticket); return !ok })
+		require.NoError(t, q.verify(), "step %d", step)
+		require.Equal(t, len(present), q.Len(), "step %d", step)
+		for key := range present {
+			_, ok := q.Status(key)
+			require.True(t, ok, "step %d: %s", step, key)
+		}
+	}
+}
