@@ -48,6 +48,7 @@ func (r *reader) pci(a map[string]string, o *object) error {
 		}
 	}
 	o.device = len(r.m.Devices)
+	r.switches[o.device] = class == classNVSwitch || a["subtype"] == "NVSwitch"
 	r.m.Devices = append(r.m.Devices, d)
 	return nil
 }
@@ -139,11 +140,13 @@ func (r *reader) latency(m *matrix, names []string, values []int64) error {
 	return nil
 }
 
-// nvlink turns bandwidths into links. GPUs that meet in NVSwitches get the
-// sum over the switches of what both have to each.
+// nvlink turns bandwidths into links. GPUs that meet in NVSwitches get the sum
+// over the switches of what both have to each; links from switch to switch
+// are not in the matrix.
 func (r *reader) nvlink(m *matrix, names []string, values []int64) {
 	n := len(names)
 	at := make([]int, n)
+	isSwitch := make([]bool, n)
 	for i, name := range names {
 		if m.kind == "" { // heterogeneous: "OSDev:802"
 			_, name, _ = strings.Cut(name, ":")
@@ -151,21 +154,21 @@ func (r *reader) nvlink(m *matrix, names []string, values []int64) {
 		at[i] = -1
 		if d, ok := r.deviceOf[name]; ok {
 			at[i] = d
+			isSwitch[i] = r.switches[d]
 		}
 	}
-	isSwitch := func(i int) bool { return at[i] >= 0 && r.m.Devices[at[i]].Class>>8 == classNVSwitch }
 	for i := range n {
 		for j := range i {
-			if at[i] < 0 || at[j] < 0 || at[i] == at[j] || isSwitch(i) || isSwitch(j) {
+			if at[i] < 0 || at[j] < 0 || at[i] == at[j] || isSwitch[i] || isSwitch[j] {
 				continue
 			}
-			via := int64(0)
+			v := values[i*n+j]
 			for k := range n {
-				if isSwitch(k) {
-					via += min(values[i*n+k], values[j*n+k])
+				if isSwitch[k] {
+					v += min(values[i*n+k], values[j*n+k])
 				}
 			}
-			if v := max(values[i*n+j], via); v > 0 {
+			if v > 0 {
 				r.m.Links = append(r.m.Links, numa.Link{A: at[j], B: at[i], Kind: numa.LinkNV, Bandwidth: v})
 			}
 		}

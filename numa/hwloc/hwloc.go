@@ -22,7 +22,7 @@ func Read(fsys fs.FS, name string) (*numa.Machine, error) {
 	}
 	r := &reader{
 		name: name, dec: xml.NewDecoder(bytes.NewReader(data)), m: &numa.Machine{},
-		deviceOf: map[string]int{}, nodeOf: map[string]int{}, busAt: map[string]bool{},
+		deviceOf: map[string]int{}, nodeOf: map[string]int{}, busAt: map[string]bool{}, switches: map[int]bool{},
 	}
 	if err := r.read(); err != nil {
 		return nil, err
@@ -42,6 +42,7 @@ type reader struct {
 	deviceOf map[string]int // by gp_index, of PCI devices and what is inside
 	nodeOf   map[string]int // index of nodes by gp_index
 	busAt    map[string]bool
+	switches map[int]bool // devices that are NVSwitches
 
 	matrix *matrix
 	attr   string // name of the memory attribute at hand
