@@ -9,7 +9,8 @@ import (
 
 // evaluation is the scratch of one decision over the groups of some columns, reused by the next.
 type evaluation struct {
-	c *columns
+	pl *plan
+	c  *columns
 	// only, if not None, is the one node that may be chosen.
 	only topology.NodeID
 	// key is the pod, whose own nomination does not count.
@@ -23,13 +24,21 @@ type evaluation struct {
 	minInter, maxInter     int64
 	minSpread, maxSpread   int64
 	feasibleNodes, ignored int
+
+	exceptions exceptions
+	zeros      []int64 // the fine part of nodes without counts
 }
 
-// scoredGroup is a feasible group with its raw scores.
+// scoredGroup is a feasible group, or a single node of one that is an exception, with its raw scores.
 type scoredGroup struct {
-	group         int32
-	ignored       bool
-	inter, spread int64
+	t, fine tuple
+	top     topology.NodeID // the best node
+	size    int
+	group   int32
+	single  bool
+	ignored bool
+	inter   int64
+	spread  int64
 }
 
 // domainSet counts distinct domains of one key.
@@ -99,7 +108,8 @@ func (g *Graph) validClass(p *berth.Pod) (*class, error) {
 // evaluate brings the columns of the class up to date and scores its groups.
 func (p *Profile) evaluate(cl *class, pod *berth.Pod) *evaluation {
 	e := &p.eval
-	e.c, e.only, e.key = p.columnsOf(cl), topology.None, pod.Key()
+	e.pl = p.planOf(cl)
+	e.c, e.only, e.key = e.pl.columns(), topology.None, pod.Key()
 	e.feasible = e.feasible[:0]
 	if pod.NodeName != "" {
 		n, ok := p.g.x.Lookup(pod.NodeName)
@@ -115,23 +125,68 @@ func (p *Profile) evaluate(cl *class, pod *berth.Pod) *evaluation {
 
 // filter collects the feasible groups.
 func (e *evaluation) filter() {
-	c := e.c
+	c, r := e.c, e.pl.r
 	e.mins = e.mins[:0]
-	for i := range c.r.spread {
-		s := &c.r.spread[i]
+	for i := range r.spread {
+		s := &r.spread[i]
 		var least int32
 		if s.counter != nil {
 			least = s.counter.stats.smallest(s.minDomains)
 		}
 		e.mins = append(e.mins, least)
 	}
-	first := c.r.mayBeFirst()
+	first := r.mayBeFirst()
+	e.exceptions.reset()
+	if c.own == nil && len(e.pl.fine) > 0 {
+		e.exceptions.collect(e.pl, c)
+		e.filterExceptions(first)
+		for len(e.zeros) < e.pl.suffix {
+			e.zeros = append(e.zeros, 0)
+		}
+	}
 	for _, gr := range c.active {
-		if e.only != topology.None && (gr != c.group[e.only] || c.group[e.only] == noGroup) {
+		h := &c.groups[gr]
+		f := scoredGroup{t: h.tuple, group: gr, size: len(h.heap), top: h.heap[0]}
+		if c.own != nil {
+			f.fine = h.tuple[tupleDomains+len(c.coarse):]
+		} else {
+			f.fine = e.zeros
+			if len(e.exceptions.nodes) > 0 {
+				if f.size -= e.exceptions.in(gr); f.size == 0 {
+					continue
+				}
+				f.top = e.exceptions.topOf(c, h)
+			}
+		}
+		if e.only != topology.None {
+			if c.group[e.only] != gr || e.exceptions.has(e.only) {
+				continue
+			}
+			f.top, f.size, f.single = e.only, 1, true
+		}
+		if e.groupFeasible(&f, first) {
+			e.feasible = append(e.feasible, f)
+		}
+	}
+}
+
+// filterExceptions tests the exceptions, each as a group of its own.
+func (e *evaluation) filterExceptions(first bool) {
+	c, x := e.c, &e.exceptions
+	x.fine = x.fine[:0]
+	for _, n := range x.nodes {
+		gr := c.group[n]
+		if gr == noGroup || e.only != topology.None && n != e.only {
 			continue
 		}
-		if e.groupFeasible(&c.groups[gr], first) {
-			e.feasible = append(e.feasible, scoredGroup{group: gr})
+		from := len(x.fine)
+		for range e.pl.suffix {
+			x.fine = append(x.fine, 0)
+		}
+		fine := x.fine[from:len(x.fine):len(x.fine)]
+		f := scoredGroup{t: c.groups[gr].tuple, fine: fine, top: n, size: 1, group: gr, single: true}
+		if e.pl.lookFine(n, fine) && e.groupFeasible(&f, first) {
+			e.feasible = append(e.feasible, f)
 		}
 	}
 }
@@ -151,96 +206,128 @@ func (r *rules) mayBeFirst() bool {
 }
 
 // groupFeasible applies the rules that look at counts.
-func (e *evaluation) groupFeasible(h *group, first bool) bool {
-	c, t := e.c, h.tuple
-	r := c.r
+func (e *evaluation) groupFeasible(f *scoredGroup, first bool) bool {
+	pl, r := e.pl, e.pl.r
 	for i := range r.spread {
-		s := &r.spread[i]
-		if s.counter == nil {
-			continue
+		s, at := &r.spread[i], pl.spread[i]
+		if !at.carried(f.t) {
+			return false
 		}
-		count := int32(t[c.layout.spread[i].at])
-		if !c.layout.spread[i].fine {
-			count = s.counter.counts.at(topology.ValueID(count))
-		}
-		if count+s.self-e.mins[i] > s.maxSkew {
+		if s.counter != nil && at.count(f, &s.counter.counts)+int64(s.self-e.mins[i]) > int64(s.maxSkew) {
 			return false
 		}
 	}
-	if len(r.affinity) > 0 && !first {
-		if t[tupleFlags]&flagFineAffinity == 0 {
-			return false
-		}
-		for i, ctr := range r.affinity {
-			if pl := c.affinity[i]; !pl.fine && ctr.counts.at(topology.ValueID(t[pl.at])) <= 0 {
-				return false
-			}
-		}
+	if len(r.affinity) > 0 && !e.affinityMet(f, first) {
+		return false
 	}
 	for i, ctr := range r.anti {
-		if pl := c.anti[i]; !pl.fine && t[pl.at] >= 0 && ctr.counts.at(topology.ValueID(t[pl.at])) > 0 {
+		if at := pl.anti[i]; !at.fine && f.t[at.at] >= 0 && ctr.counts.at(topology.ValueID(f.t[at.at])) > 0 {
 			return false
 		}
 	}
-	for i := range c.blocking {
-		if b := &c.blocking[i]; !b.fine && t[b.at] >= 0 && b.o.antiPods > 0 && b.o.anti.at(topology.ValueID(t[b.at])) > 0 {
+	for i := range pl.owners {
+		if o := &pl.owners[i]; !o.fine && f.t[o.at] >= 0 && o.o.antiPods > 0 && o.o.anti.at(topology.ValueID(f.t[o.at])) > 0 {
 			return false
 		}
 	}
-	if guest := t[tupleGuest]; guest != 0 {
-		return c.p.withNominated(r, topology.NodeID(guest-1), e.key, nil).Rule == Feasible
+	if guest := f.t[tupleGuest]; guest != 0 {
+		return pl.p.withNominated(r, topology.NodeID(guest-1), e.key, nil).Rule == Feasible
 	}
 	return true
 }
 
+func (e *evaluation) affinityMet(f *scoredGroup, first bool) bool {
+	pl, r := e.pl, e.pl.r
+	met := true
+	for i, ctr := range r.affinity {
+		at := pl.affinity[i]
+		if !at.carried(f.t) {
+			return false
+		}
+		if at.fine {
+			met = met && f.fine[fineMet] != 0
+		} else {
+			met = met && ctr.counts.at(topology.ValueID(f.t[at.at])) > 0
+		}
+	}
+	return met || first
+}
+
+// carried reports whether the nodes of a group carry the key.
+func (at place) carried(t tuple) bool {
+	if at.fine {
+		return t[tuplePresent]&at.bit != 0
+	}
+	return t[at.at] >= 0
+}
+
+// count returns the count of a group, whose nodes carry the key.
+func (at place) count(f *scoredGroup, c *counts) int64 {
+	if at.fine {
+		return f.fine[at.at]
+	}
+	return int64(c.at(topology.ValueID(f.t[at.at])))
+}
+
 // score computes the raw scores of the feasible groups and their extremes.
 func (e *evaluation) score() {
-	c := e.c
 	e.maxTaints, e.maxPrefer = 0, 0
 	e.minInter, e.maxInter = math.MaxInt64, math.MinInt64
 	e.minSpread, e.maxSpread = math.MaxInt64, 0
 	e.feasibleNodes, e.ignored = 0, 0
 	for i := range e.feasible {
 		f := &e.feasible[i]
-		h := &c.groups[f.group]
-		t := h.tuple
-		e.maxTaints = max(e.maxTaints, t[tupleTaints])
-		e.maxPrefer = max(e.maxPrefer, t[tuplePrefer])
-		f.inter = c.inter(t)
+		e.maxTaints = max(e.maxTaints, f.t[tupleTaints])
+		e.maxPrefer = max(e.maxPrefer, f.t[tuplePrefer])
+		f.inter = e.inter(f)
 		e.minInter, e.maxInter = min(e.minInter, f.inter), max(e.maxInter, f.inter)
-		size := len(h.heap)
-		if e.only != topology.None {
-			size = 1
-		}
-		e.feasibleNodes += size
-		f.ignored = t[tupleFlags]&flagIgnored != 0
-		if f.ignored {
-			e.ignored += size
+		e.feasibleNodes += f.size
+		if f.ignored = e.lacksKey(f); f.ignored {
+			e.ignored += f.size
 		}
 	}
-	if len(c.r.scored) > 0 && c.p.cfg.Weights[ScorePodTopologySpread] != 0 {
+	if len(e.pl.r.scored) > 0 && e.pl.p.cfg.Weights[ScorePodTopologySpread] != 0 {
 		e.weighSpread()
 		for i := range e.feasible {
-			f := &e.feasible[i]
-			if !f.ignored {
-				f.spread = e.rawSpread(c.groups[f.group].tuple)
+			if f := &e.feasible[i]; !f.ignored {
+				f.spread = e.rawSpread(f)
 				e.minSpread, e.maxSpread = min(e.minSpread, f.spread), max(e.maxSpread, f.spread)
 			}
 		}
 	}
 }
 
-// inter is the raw InterPodAffinity score of a group (plugins/interpodaffinity/scoring.go).
-func (c *columns) inter(t tuple) int64 {
-	sum := t[tupleFine]
-	for i, s := range c.r.soft {
-		if pl := c.soft[i]; !pl.fine && t[pl.at] >= 0 {
-			sum += s.weight * int64(s.counter.counts.at(topology.ValueID(t[pl.at])))
+// lacksKey reports whether the nodes of a group are left out of spread scores, for lack of a key.
+func (e *evaluation) lacksKey(f *scoredGroup) bool {
+	if !e.pl.r.allKeys {
+		return false
+	}
+	for _, at := range e.pl.scored {
+		if !at.carried(f.t) {
+			return true
 		}
 	}
-	for i := range c.wishing {
-		if w := &c.wishing[i]; !w.fine && t[w.at] >= 0 {
-			sum += c.p.wish(w.o, topology.ValueID(t[w.at]))
+	return false
+}
+
+// inter is the raw InterPodAffinity score of a group (plugins/interpodaffinity/scoring.go).
+func (e *evaluation) inter(f *scoredGroup) int64 {
+	pl := e.pl
+	var sum int64
+	if len(pl.fine) > 0 {
+		sum = f.fine[fineInter]
+	}
+	for i, s := range pl.r.soft {
+		if at := pl.soft[i]; !at.fine && f.t[at.at] >= 0 {
+			sum += s.weight * int64(s.counter.counts.at(topology.ValueID(f.t[at.at])))
+		}
+	}
+	if !pl.wishes {
+		return sum
+	}
+	for i := range pl.owners {
+		if o := &pl.owners[i]; !o.fine && f.t[o.at] >= 0 {
+			sum += pl.p.wish(o.o, topology.ValueID(f.t[o.at]))
 		}
 	}
 	return sum
@@ -249,22 +336,23 @@ func (c *columns) inter(t tuple) int64 {
 // weighSpread computes the weight of each soft constraint from the number of its feasible domains
 // (plugins/podtopologyspread/scoring.go, initPreScoreState).
 func (e *evaluation) weighSpread() {
-	c := e.c
-	for len(e.sizes) < len(c.r.scored) {
+	r := e.pl.r
+	for len(e.sizes) < len(r.scored) {
 		e.sizes = append(e.sizes, domainSet{})
 	}
 	e.weights = e.weights[:0]
-	for i := range c.r.scored {
-		s := &c.r.scored[i]
+	for i := range r.scored {
+		s := &r.scored[i]
 		size := e.feasibleNodes - e.ignored
 		if !s.hostname {
 			d := &e.sizes[i]
 			d.reset()
-			for _, f := range e.feasible {
+			for j := range e.feasible {
+				f := &e.feasible[j]
 				if f.ignored {
 					continue
 				}
-				v := topology.ValueID(c.groups[f.group].tuple[c.layout.scored[i].at])
+				v := topology.ValueID(f.t[e.pl.scored[i].at])
 				if v == topology.NoValue && s.counter != nil {
 					v = s.counter.missing
 				}
@@ -276,20 +364,16 @@ func (e *evaluation) weighSpread() {
 	}
 }
 
-func (e *evaluation) rawSpread(t tuple) int64 {
-	c := e.c
+func (e *evaluation) rawSpread(f *scoredGroup) int64 {
 	var sum float64
-	for i := range c.r.scored {
-		s := &c.r.scored[i]
-		pl := c.layout.scored[i]
+	for i := range e.pl.r.scored {
+		s, at := &e.pl.r.scored[i], e.pl.scored[i]
+		if !at.carried(f.t) {
+			continue
+		}
 		var count int64
-		switch {
-		case s.hostname && t[tupleFlags]&flagHostname == 0, !s.hostname && t[pl.at] < 0:
-			continue // the node lacks the key
-		case s.hostname:
-			count = t[pl.at]
-		case s.counter != nil:
-			count = int64(s.counter.counts.at(topology.ValueID(t[pl.at])))
+		if s.counter != nil {
+			count = at.count(f, &s.counter.counts)
 		}
 		sum += float64(count)*e.weights[i] + float64(s.maxSkew-1)
 	}
@@ -298,7 +382,7 @@ func (e *evaluation) rawSpread(t tuple) int64 {
 
 // normalised returns a score of a feasible group, 0..100, before its weight. The group's nodes have it in common.
 func (e *evaluation) normalised(s Scorer, f *scoredGroup) int64 {
-	t := e.c.groups[f.group].tuple
+	t := f.t
 	switch s {
 	case ScoreTaintToleration: // plugins/helper/normalize_score.go
 		if e.maxTaints == 0 {
@@ -317,7 +401,7 @@ func (e *evaluation) normalised(s Scorer, f *scoredGroup) int64 {
 		return int64(100 * (float64(f.inter-e.minInter) / float64(e.maxInter-e.minInter)))
 	case ScorePodTopologySpread:
 		switch {
-		case len(e.c.r.scored) == 0 || f.ignored:
+		case len(e.pl.r.scored) == 0 || f.ignored:
 			return 0
 		case e.maxSpread == 0:
 			return 100
@@ -339,20 +423,16 @@ func (e *evaluation) shared(f *scoredGroup) int64 {
 	return sum
 }
 
-// best picks the winner: of each group only the top of the heap can win.
+// best picks the winner: of each group only the top can win.
 func (e *evaluation) best() Choice {
 	c := e.c
 	choice := Choice{Node: topology.None, Feasible: e.feasibleNodes}
 	var winner *scoredGroup
 	for i := range e.feasible {
 		f := &e.feasible[i]
-		n := c.groups[f.group].heap[0]
-		if e.only != topology.None {
-			n = e.only
-		}
-		total := e.shared(f) + int64(c.local[n])
-		if choice.Node == topology.None || total > choice.Score || total == choice.Score && c.p.g.before(n, choice.Node) {
-			choice.Node, choice.Score, winner = n, total, f
+		total := e.shared(f) + int64(c.local[f.top])
+		if winner == nil || total > choice.Score || total == choice.Score && c.p.g.before(f.top, choice.Node) {
+			choice.Node, choice.Score, winner = f.top, total, f
 		}
 	}
 	if winner == nil {
@@ -370,7 +450,7 @@ func (e *evaluation) best() Choice {
 // scoreOf returns one normalised score of a node of a feasible group.
 func (e *evaluation) scoreOf(s Scorer, f *scoredGroup, n topology.NodeID) int64 {
 	p := e.c.p
-	state, need := &p.g.nodes[n], &e.c.r.class.need
+	state, need := &p.g.nodes[n], e.c.need
 	switch s {
 	case ScoreNodeResourcesFit:
 		return p.fitScore(state, need)

@@ -6,21 +6,20 @@ import (
 	"github.com/berth-go/berth/topology"
 )
 
-// columns are what a profile keeps of a class: its nodes, sorted into groups, and in each group a heap of the nodes by
-// the part of the score that depends on the node alone.
+// columns are the nodes that a demand (static) fits on, sorted into groups, and in each group a heap of the nodes by the
+// part of the score that depends on the node alone.
 //
-// The nodes of a group answer alike to every rule that looks at counts: they carry the same domains of the coarse keys, the same
-// counts of the fine keys, and have the same raw static scores. Whether a group is feasible and what it scores is decided
-// for the group, from the counters as they are; a change of a count by domain thus costs nothing here. Nodes that a rule
-// of their own refuses (taints, resources, ...) are in no group. A decision looks at every group and at the top of the
-// best one's heap, not at nodes. A change of a node costs O(log nodes).
-//
-// A key is coarse if its domains are few and large (zone), fine if they are many and small (hostname): then the nodes of a domain
-// are looked at again when a count of it changes.
+// The nodes of a group answer alike to every rule that looks at counts: they carry the same domains of the coarse keys,
+// carry or lack the same fine keys, have the same static scores and, in the columns of a single plan, the same fine
+// counts. Whether a group is feasible and what it scores is decided for the group, from the counters as they are; a
+// change of a count by domain thus costs nothing here. A decision looks at every group and at the top of the best one's heap,
+// not at nodes. A change of a node costs O(log nodes).
 type columns struct {
-	p *Profile
-	r *rules
-	layout
+	p   *Profile
+	key string // under which the profile has them; "" if they are those of one plan
+	static
+	coarse, fine []topology.KeyID
+	own          *plan // whose fine counts are part of the tuples, or nil
 
 	groups  []group
 	byTuple map[string]int32
@@ -30,14 +29,15 @@ type columns struct {
 	at    []int32 // its index in the heap of its group
 	local []int32 // its score
 
-	version    uint32 // of the class when built
+	built      bool
+	dropped    bool
 	imageEpoch uint32
 	seen       int64 // position in the dirty log
 	bytes      int   // as accounted for in Graph.columnBytes
 	prev, next *columns
 	// scratch
-	tuple tuple
-	key   []byte
+	tuple    tuple
+	tupleKey []byte
 }
 
 const noGroup = -1
@@ -49,185 +49,106 @@ type group struct {
 	at    int32             // index in active
 }
 
-// tuple is what the nodes of a group have in common. The first elements are named below; then come the domain of each
-// coarse key and the fine counts.
+// tuple is what the nodes of a group have in common: the elements named here, the domain of each coarse key, and in the
+// columns of one plan the fine part.
 type tuple []int64
 
 const (
-	tupleFlags   = iota
-	tupleTaints  // PreferNoSchedule taints not tolerated
-	tuplePrefer  // sum of the weights of the preferred node affinity terms
-	tupleFine    // InterPodAffinity score from fine keys
-	tupleGuest   // 1 + the node, if it is promised to pods that this one must make room for
-	tupleDomains // first coarse domain
+	tuplePresent = iota // which fine keys the nodes carry, as bits
+	tupleTaints         // PreferNoSchedule taints not tolerated
+	tuplePrefer         // sum of the weights of the preferred node affinity terms
+	tupleGuest          // 1 + the node, if it is promised to nominated pods
+	tupleDomains        // first coarse domain
 )
 
+// The fine part of a tuple: the counts of the fine keys.
 const (
-	flagFineAffinity = 1 << iota // fine required affinity terms have a pod
-	flagIgnored                  // lacks the key of a soft constraint
-	flagHostname                 // has a hostname
+	fineInter  = iota // InterPodAffinity score
+	fineMet           // 1 if each required affinity term has a pod
+	fineCounts        // first count of a spread constraint
 )
 
-// layout says which keys are followed how, and where in the tuple each rule finds its domain or count.
-type layout struct {
-	coarse   []topology.KeyID
-	fine     []topology.KeyID
-	affinity []place
-	anti     []place
-	soft     []place
-	spread   []place
-	scored   []place
-	blocking []ownersPlace // placed pods' anti-affinity against the class
-	wishing  []ownersPlace // placed pods' other terms for the class
-	width    int
-}
-
-// place is an index in the tuple: of the domain if the key is coarse, of the count itself if it is fine. Fine pod
-// affinity terms have none; they are summed up when the node is looked at.
-type place struct {
-	fine bool
-	at   int
-}
-
-type ownersPlace struct {
-	o *owners
-	place
-}
-
-// coarseMax is the number of domains up to which a key is always coarse.
-const coarseMax = 64
-
-// newLayout sorts the keys of the class by how they are followed: node by node where a change of a count concerns fewer
-// nodes than a decision would otherwise have groups to look at.
-func (c *columns) newLayout() {
-	g, r := c.p.g, c.r
-	l := layout{width: tupleDomains}
-	forced := make(map[topology.KeyID]bool) // the number of feasible domains counts: needs groups
-	for i := range r.scored {
-		if !r.scored[i].hostname {
-			forced[r.scored[i].key] = true
+// newColumns returns empty columns for the demand and keys of a plan: those of the plan alone if key is "".
+func (p *Profile) newColumns(key string, pl *plan) *columns {
+	c := &columns{p: p, key: key, static: pl.r.static.hold(), coarse: pl.coarse, fine: pl.fine}
+	c.prev, c.next = c, c
+	width := tupleDomains + len(c.coarse)
+	if key == "" {
+		c.own = pl
+		width += pl.suffix
+		for _, k := range c.fine {
+			p.g.fine[k]++
 		}
-	}
-	places := make(map[topology.KeyID]place)
-	of := func(k topology.KeyID) place {
-		if pl, ok := places[k]; ok {
-			return pl
-		}
-		var pl place
-		if d := g.x.Domains(k); d > coarseMax && g.x.MeanSize(k) < float64(d) && !forced[k] {
-			pl = place{fine: true, at: -1}
-			l.fine = append(l.fine, k)
-		} else {
-			pl = place{at: l.width}
-			l.coarse = append(l.coarse, k)
-			l.width++
-		}
-		places[k] = pl
-		return pl
-	}
-	for _, ctr := range r.affinity {
-		l.affinity = append(l.affinity, of(ctr.key))
-	}
-	for _, ctr := range r.anti {
-		l.anti = append(l.anti, of(ctr.key))
-	}
-	for _, t := range r.soft {
-		l.soft = append(l.soft, of(t.counter.key))
-	}
-	for _, link := range r.class.matchers {
-		for _, o := range link.matcher.owners {
-			pl := ownersPlace{o, of(o.key)}
-			l.blocking = append(l.blocking, pl)
-			l.wishing = append(l.wishing, pl)
-		}
-	}
-	for i := range r.spread {
-		l.spread = append(l.spread, of(r.spread[i].key))
-	}
-	for i := range r.scored {
-		if r.scored[i].hostname {
-			l.scored = append(l.scored, place{fine: true})
-		} else {
-			l.scored = append(l.scored, of(r.scored[i].key))
-		}
-	}
-	// Counts of fine keys that are compared or weighed at decision time follow the domains.
-	count := func(ps []place) {
-		for i := range ps {
-			if ps[i].fine {
-				ps[i].at = l.width
-				l.width++
-			}
-		}
-	}
-	count(l.spread)
-	count(l.scored)
-	if c.p.cfg.IgnorePreferredTermsOfExistingPods && len(r.soft) == 0 {
-		l.wishing = nil
-	}
-	for _, k := range l.fine {
-		g.fine[k]++
-	}
-	c.layout = l
-	c.tuple = make(tuple, l.width)
-}
-
-func (c *columns) dropLayout() {
-	for _, k := range c.fine {
-		c.p.g.fine[k]--
-	}
-	c.fine = nil
-}
-
-// columnsOf returns the up-to-date columns of a class. O(changes since) if it has some, else O(nodes).
-func (p *Profile) columnsOf(cl *class) *columns {
-	g := p.g
-	c := p.byClass[cl.id]
-	if c == nil {
-		c = &columns{p: p}
-		c.prev, c.next = c, c
-		p.byClass[cl.id] = c
-		g.use(cl)
-		c.r = p.compile(cl)
-		c.build()
 	} else {
-		c.prev.next, c.next.prev = c.next, c.prev
-		if !c.sync() {
-			c.build()
-		}
+		p.columns[key] = c
 	}
-	c.prev, c.next = g.lru.prev, &g.lru
-	c.prev.next, g.lru.prev = c, c
+	for _, k := range c.fine {
+		p.g.keepKey(k)
+	}
+	for _, k := range c.coarse {
+		p.g.keepKey(k)
+	}
+	c.tuple = make(tuple, width)
+	return c
+}
+
+// drop forgets the columns.
+func (c *columns) drop() {
+	g := c.p.g
+	c.prev.next, c.next.prev = c.next, c.prev
+	g.columnBytes -= c.bytes
+	c.dropped = true
+	if c.own != nil {
+		for _, k := range c.fine {
+			g.fine[k]--
+		}
+	} else {
+		delete(c.p.columns, c.key)
+	}
+	for _, k := range c.fine {
+		g.dropKey(k)
+	}
+	for _, k := range c.coarse {
+		g.dropKey(k)
+	}
+	g.releaseStatic(&c.static)
+	// A plan may still point here; the memory goes now.
+	c.groups, c.byTuple, c.active, c.group, c.at, c.local = nil, nil, nil, nil, nil, nil
+}
+
+// refresh brings the columns up to date and makes them the most recently used. O(changes since) as a rule, else O(nodes).
+func (c *columns) refresh() {
+	g := c.p.g
+	c.prev.next, c.next.prev = c.next, c.prev
+	if !c.sync() {
+		c.build()
+	}
+	c.prev, c.next = g.columnsLRU.prev, &g.columnsLRU
+	c.prev.next, g.columnsLRU.prev = c, c
 	if size := c.size(); size != c.bytes {
 		g.columnBytes += size - c.bytes
 		c.bytes = size
 	}
-	for g.columnBytes > g.cfg.MaxColumnBytes && g.lru.next != c {
-		g.lru.next.drop()
+	for g.columnBytes > g.maxColumnBytes() && g.columnsLRU.next != c {
+		g.columnsLRU.next.drop()
 	}
-	return c
+}
+
+func (g *Graph) maxColumnBytes() int {
+	if g.cfg.MaxColumnBytes > 0 {
+		return g.cfg.MaxColumnBytes
+	}
+	return max(16<<20, 128*g.x.Len())
 }
 
 func (c *columns) size() int {
-	return 12*cap(c.group) + 4*c.p.g.x.Len() + len(c.groups)*(64+8*c.width*2) + 1024
-}
-
-// drop forgets the columns and the compiled rules.
-func (c *columns) drop() {
-	c.prev.next, c.next.prev = c.next, c.prev
-	c.p.g.columnBytes -= c.bytes
-	c.dropLayout()
-	delete(c.p.byClass, c.r.class.id)
-	c.p.release(c.r)
-	c.p.g.unuse(c.r.class)
+	return 12*cap(c.group) + 4*c.p.g.x.Len() + len(c.groups)*(80+16*len(c.tuple)) + 1024
 }
 
 // build computes the columns from nothing.
 func (c *columns) build() {
 	g := c.p.g
-	c.dropLayout()
-	c.newLayout()
-	c.version, c.imageEpoch = c.r.class.version, g.imageEpoch
+	c.built, c.imageEpoch = true, g.imageEpoch
 	c.seen = g.log.end()
 	g.log.read = c.seen
 	c.groups, c.active = c.groups[:0], c.active[:0]
@@ -238,8 +159,8 @@ func (c *columns) build() {
 		c.group[i] = noGroup
 	}
 	candidates := g.x.Live()
-	if c.r.match != nil {
-		candidates = &c.r.match.set
+	if c.match != nil {
+		candidates = &c.match.set
 	}
 	for n := candidates.Next(0); n != topology.None; n = candidates.Next(n + 1) {
 		if c.look(n) {
@@ -267,8 +188,7 @@ func resize(s []int32, n int) []int32 {
 func (c *columns) sync() bool {
 	g := c.p.g
 	l := &g.log
-	if c.version != c.r.class.version || c.seen < l.first ||
-		c.imageEpoch != g.imageEpoch && len(c.r.class.need.images) > 0 {
+	if !c.built || c.seen < l.first || c.imageEpoch != g.imageEpoch && len(c.need.images) > 0 {
 		return false
 	}
 	dirty := l.nodes[c.seen-l.first:]
@@ -326,14 +246,14 @@ func (t tuple) equal(o tuple) bool {
 
 // groupOf returns the group of c.tuple, active.
 func (c *columns) groupOf() int32 {
-	c.key = c.key[:0]
+	c.tupleKey = c.tupleKey[:0]
 	for _, v := range c.tuple {
-		c.key = binary.AppendVarint(c.key, v)
+		c.tupleKey = binary.AppendVarint(c.tupleKey, v)
 	}
-	gr, ok := c.byTuple[string(c.key)]
+	gr, ok := c.byTuple[string(c.tupleKey)]
 	if !ok {
 		gr = int32(len(c.groups))
-		c.byTuple[string(c.key)] = gr
+		c.byTuple[string(c.tupleKey)] = gr
 		c.groups = append(c.groups, group{tuple: append(tuple(nil), c.tuple...), at: -1})
 	}
 	if h := &c.groups[gr]; h.at < 0 {
@@ -381,11 +301,11 @@ func (c *columns) compact() {
 		for _, n := range h.heap {
 			c.group[n] = c.active[i]
 		}
-		c.key = c.key[:0]
+		c.tupleKey = c.tupleKey[:0]
 		for _, v := range h.tuple {
-			c.key = binary.AppendVarint(c.key, v)
+			c.tupleKey = binary.AppendVarint(c.tupleKey, v)
 		}
-		c.byTuple[string(c.key)] = c.active[i]
+		c.byTuple[string(c.tupleKey)] = c.active[i]
 		kept = append(kept, h)
 	}
 	c.groups = kept
@@ -393,124 +313,41 @@ func (c *columns) compact() {
 
 // look evaluates the rules that depend on node n alone and, if none refuses, fills in c.tuple.
 func (c *columns) look(n topology.NodeID) bool {
-	g, r := c.p.g, c.r
-	if !g.x.Live().Has(n) || c.nodeRule(n) != Feasible {
+	g := c.p.g
+	if !g.x.Live().Has(n) {
 		return false
 	}
-	t := c.tuple
-	s := &g.nodes[n]
-	var flags int64
-	t[tupleTaints] = int64(r.tolerator.of(g, s.taints).prefer)
+	if rule, _ := c.p.nodeVerdict(&c.static, n, nil); rule != Feasible {
+		return false
+	}
+	t, s := c.tuple, &g.nodes[n]
+	t[tupleTaints] = int64(c.tolerator.of(g, s.taints).prefer)
 	t[tuplePrefer] = 0
-	for _, w := range r.preferred {
+	for _, w := range c.preferred {
 		if w.m.set.Has(n) {
 			t[tuplePrefer] += w.weight
 		}
 	}
 	t[tupleGuest] = 0
-	if s.extra != nil {
-		for i := range s.extra.nominated {
-			if s.extra.nominated[i].class.spec.Priority >= r.class.spec.Priority {
-				t[tupleGuest] = int64(n) + 1
-			}
+	if s.extra != nil && len(s.extra.nominated) > 0 {
+		t[tupleGuest] = int64(n) + 1
+	}
+	t[tuplePresent] = 0
+	for i, k := range c.fine {
+		if g.x.Value(n, k) != topology.NoValue {
+			t[tuplePresent] |= 1 << i
 		}
 	}
 	for i, k := range c.coarse {
 		t[tupleDomains+i] = int64(g.x.Value(n, k))
 	}
-	if !c.lookInterPod(n, &flags) {
-		return false
-	}
-	for i := range r.spread {
-		v := g.x.Value(n, r.spread[i].key)
-		if v == topology.NoValue {
-			return false
-		}
-		if pl := c.layout.spread[i]; pl.fine {
-			t[pl.at] = 0
-			if ctr := r.spread[i].counter; ctr != nil {
-				t[pl.at] = int64(ctr.counts.at(v))
-			}
-		}
-	}
-	for i := range r.scored {
-		if g.x.Value(n, r.scored[i].key) == topology.NoValue {
-			if r.allKeys {
-				flags |= flagIgnored
-			}
-		} else if r.scored[i].hostname {
-			flags |= flagHostname
-		}
-		if pl := c.layout.scored[i]; pl.fine {
-			t[pl.at] = 0
-			if ctr := r.scored[i].counter; ctr != nil {
-				t[pl.at] = int64(ctr.counts.at(topology.ValueID(n)))
-			}
-		}
-	}
-	t[tupleFlags] = flags
-	return true
-}
-
-// lookInterPod does the part of look that concerns pod affinity on fine keys. It reports false if the node is refused.
-func (c *columns) lookInterPod(n topology.NodeID, flags *int64) bool {
-	g, r := c.p.g, c.r
-	*flags |= flagFineAffinity
-	for i, ctr := range r.affinity {
-		v := g.x.Value(n, ctr.key)
-		if v == topology.NoValue {
-			return false
-		}
-		if c.affinity[i].fine && ctr.counts.at(v) <= 0 {
-			*flags &^= flagFineAffinity
-		}
-	}
-	for i, ctr := range r.anti {
-		if v := g.x.Value(n, ctr.key); c.anti[i].fine && v != topology.NoValue && ctr.counts.at(v) > 0 {
-			return false
-		}
-	}
-	for i := range c.blocking {
-		if b := &c.blocking[i]; b.fine {
-			if v := g.x.Value(n, b.o.key); v != topology.NoValue && b.o.anti.at(v) > 0 {
-				return false
-			}
-		}
-	}
-	var fine int64
-	for i, s := range r.soft {
-		if c.soft[i].fine {
-			if v := g.x.Value(n, s.counter.key); v != topology.NoValue {
-				fine += s.weight * int64(s.counter.counts.at(v))
-			}
-		}
-	}
-	for i := range c.wishing {
-		if w := &c.wishing[i]; w.fine {
-			if v := g.x.Value(n, w.o.key); v != topology.NoValue {
-				fine += c.p.wish(w.o, v)
-			}
-		}
-	}
-	c.tuple[tupleFine] = fine
-	return true
-}
-
-// wish is what the terms of placed pods add to the score of a domain.
-func (p *Profile) wish(o *owners, v topology.ValueID) int64 {
-	return int64(o.soft.at(v)) + p.cfg.HardPodAffinityWeight*int64(o.hard.at(v))
-}
-
-// nodeRule returns the first rule that refuses node n whatever the counts are.
-func (c *columns) nodeRule(n topology.NodeID) Rule {
-	rule, _ := c.p.nodeVerdict(c.r, n, nil)
-	return rule
+	return c.own == nil || c.own.lookFine(n, t[tupleDomains+len(c.coarse):])
 }
 
 // localScore is the weighted sum of the scores that depend on the node alone.
 func (c *columns) localScore(n topology.NodeID) int32 {
 	w := &c.p.cfg.Weights
-	s, need := &c.p.g.nodes[n], &c.r.class.need
+	s, need := &c.p.g.nodes[n], c.need
 	var sum int64
 	if w[ScoreNodeResourcesFit] != 0 {
 		sum += w[ScoreNodeResourcesFit] * c.p.fitScore(s, need)

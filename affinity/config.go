@@ -14,9 +14,12 @@ type Config struct {
 	// Order, if not nil, orders nodes of equal score in place of Seed: the lowest value wins, then the lower name. It is
 	// called once for each node that is added.
 	Order func(node string) uint32
-	// MaxColumnBytes bounds the memory of what is kept for the classes that were scheduled last (see Profile): beyond
-	// it the least recently used is dropped, but never the last one. 0 means 64 MiB.
+	// MaxColumnBytes bounds the memory of the sorted nodes that are kept for the demands (requests, tolerations, node
+	// selection) of the classes that were scheduled last: beyond it the least recently used are dropped, but never the
+	// last. They take 16 bytes a node for each kind of demand. 0 means 16 MiB, or 128 bytes a node if that is more.
 	MaxColumnBytes int
+	// MaxPlans is for how many classes the compiled rules are kept, in all profiles together. 0 means 8192.
+	MaxPlans int
 	// MaxIdleClasses is how many classes without pods are kept. 0 means 1024.
 	MaxIdleClasses int
 }

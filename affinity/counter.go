@@ -50,11 +50,7 @@ func (g *Graph) acquireCounter(m *matcher, spec counterSpec) *counter {
 		g.keepKey(c.key)
 	}
 	if spec.stats {
-		c.stats = &domainStats{}
-		for n := range g.x.Live().All() {
-			c.enterNode(g, n)
-		}
-		g.spreads = append(g.spreads, c)
+		c.stats = g.acquireDomains(c)
 	}
 	m.counters = append(m.counters, c)
 	for _, l := range m.classes {
@@ -71,7 +67,7 @@ func (g *Graph) releaseCounter(c *counter) {
 	}
 	c.m.counters = slices.DeleteFunc(c.m.counters, func(o *counter) bool { return o == c })
 	if c.stats != nil {
-		g.spreads = slices.DeleteFunc(g.spreads, func(o *counter) bool { return o == c })
+		g.releaseDomains(c)
 	}
 	if c.key != perNode {
 		g.dropKey(c.key)
@@ -118,110 +114,6 @@ func (c *counter) add(g *Graph, n topology.NodeID, d int32) {
 	} else {
 		g.touchDomain(topology.Domain{Key: c.key, Value: v})
 	}
-}
-
-// enterNode and leaveNode keep the statistics of the domains as eligible nodes come and go.
-func (c *counter) enterNode(g *Graph, n topology.NodeID) {
-	if c.eligible != nil && !c.eligible.set.Has(n) {
-		return
-	}
-	if v := c.domain(g, n); v != topology.NoValue {
-		c.stats.enter(v, c.counts.at(v))
-	}
-}
-
-func (c *counter) leaveNode(g *Graph, n topology.NodeID) {
-	if c.eligible != nil && !c.eligible.set.Has(n) {
-		return
-	}
-	if v := c.domain(g, n); v != topology.NoValue {
-		c.stats.leave(v, c.counts.at(v))
-	}
-}
-
-// domainStats keeps the smallest count over the domains with an eligible node, by a histogram of the counts: a change by
-// one costs O(1) amortised.
-type domainStats struct {
-	nodes   []int32 // eligible nodes by domain
-	hist    []int32 // domains by count
-	domains int
-	min     int32 // if domains > 0
-}
-
-func (s *domainStats) enter(v topology.ValueID, count int32) {
-	if int(v) >= len(s.nodes) {
-		s.nodes = append(s.nodes, make([]int32, int(v)+1-len(s.nodes))...)
-	}
-	if s.nodes[v]++; s.nodes[v] > 1 {
-		return
-	}
-	s.bump(count, +1)
-	if s.domains++; s.domains == 1 || count < s.min {
-		s.min = count
-	}
-}
-
-func (s *domainStats) leave(v topology.ValueID, count int32) {
-	if s.nodes[v]--; s.nodes[v] > 0 {
-		return
-	}
-	s.domains--
-	s.bump(count, -1)
-	s.raise()
-}
-
-func (s *domainStats) move(v topology.ValueID, from, to int32) {
-	if int(v) >= len(s.nodes) || s.nodes[v] == 0 {
-		return
-	}
-	s.bump(from, -1)
-	s.bump(to, +1)
-	if to < s.min {
-		s.min = to
-	} else {
-		s.raise()
-	}
-}
-
-func (s *domainStats) bump(count, by int32) {
-	if int(count) >= len(s.hist) {
-		s.hist = append(s.hist, make([]int32, int(count)+1-len(s.hist))...)
-	}
-	s.hist[count] += by
-}
-
-func (s *domainStats) raise() {
-	for s.domains > 0 && s.hist[s.min] == 0 {
-		s.min++
-	}
-}
-
-// smallest returns the smallest count, which is 0 with fewer than minDomains domains
-// (plugins/podtopologyspread/filtering.go, minMatchNum).
-func (s *domainStats) smallest(minDomains int32) int32 {
-	if s.domains < int(minDomains) {
-		return 0
-	}
-	return s.min
-}
-
-// smallestShifted is smallest if count, that of one domain, were more by shift.
-func (s *domainStats) smallestShifted(minDomains, count, shift int32) int32 {
-	least := s.smallest(minDomains)
-	switch {
-	case shift == 0, s.domains < int(minDomains):
-		return least
-	case count+shift <= least:
-		return count + shift
-	case count > least || s.hist[count] > 1:
-		return least
-	}
-	for next := int(count) + 1; next < len(s.hist) && next < int(count+shift); next++ {
-		if s.hist[next] > 0 {
-			return int32(next)
-		}
-	}
-	return count + shift
 }
 
 // eligibility is the set of the nodes that count for a spread constraint: they carry all of its keys and pass its

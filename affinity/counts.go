@@ -7,10 +7,15 @@ import "github.com/berth-go/berth/topology"
 type counts struct {
 	sparse map[topology.ValueID]int32
 	dense  []int32
+	// used is the number of domains with a number other than 0.
+	used int
 }
 
 // denseFraction: a map entry takes about this many times the memory of a slice element.
 const denseFraction = 6
+
+// smallBound is the number of domains up to which counts are always a slice.
+const smallBound = 64
 
 func (c *counts) at(v topology.ValueID) int32 {
 	if c.dense != nil {
@@ -24,26 +29,36 @@ func (c *counts) at(v topology.ValueID) int32 {
 
 // add adds d to the number of v, of a key with the given bound on values, and returns the new number.
 func (c *counts) add(v topology.ValueID, d int32, bound int) int32 {
-	if c.dense == nil && (c.sparse == nil && bound <= 64 || len(c.sparse)*denseFraction >= bound) {
+	if c.dense == nil && (c.sparse == nil && bound <= smallBound || len(c.sparse)*denseFraction > bound) {
 		c.toDense(bound)
 	}
+	var was int32
 	if c.dense != nil {
 		if int(v) >= len(c.dense) {
 			c.dense = append(c.dense, make([]int32, max(bound, int(v)+1)-len(c.dense))...)
 		}
-		c.dense[v] += d
-		return c.dense[v]
-	}
-	if c.sparse == nil {
-		c.sparse = make(map[topology.ValueID]int32)
-	}
-	k := c.sparse[v] + d
-	if k == 0 {
-		delete(c.sparse, v)
+		was = c.dense[v]
+		c.dense[v] = was + d
 	} else {
-		c.sparse[v] = k
+		if c.sparse == nil {
+			c.sparse = make(map[topology.ValueID]int32)
+		}
+		was = c.sparse[v]
+		if was+d == 0 {
+			delete(c.sparse, v)
+		} else {
+			c.sparse[v] = was + d
+		}
 	}
-	return k
+	if was == 0 && d != 0 {
+		c.used++
+	} else if was != 0 && was+d == 0 {
+		c.used--
+		if len(c.dense) > smallBound && c.used*denseFraction*4 < len(c.dense) {
+			c.toSparse()
+		}
+	}
+	return was + d
 }
 
 func (c *counts) toDense(bound int) {
@@ -55,4 +70,26 @@ func (c *counts) toDense(bound int) {
 		c.dense[v] = k
 	}
 	c.sparse = nil
+}
+
+func (c *counts) toSparse() {
+	c.sparse = make(map[topology.ValueID]int32, 2*c.used)
+	for v, k := range c.dense {
+		if k != 0 {
+			c.sparse[topology.ValueID(v)] = k
+		}
+	}
+	c.dense = nil
+}
+
+// each calls f for each domain with a number other than 0, in no particular order. f must not change the counts.
+func (c *counts) each(f func(topology.ValueID)) {
+	for v := range c.sparse {
+		f(v)
+	}
+	for v, k := range c.dense {
+		if k != 0 {
+			f(topology.ValueID(v))
+		}
+	}
 }

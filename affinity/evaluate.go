@@ -31,14 +31,10 @@ func (p *Profile) Evaluate(pod *berth.Pod, out *Evaluation) error {
 	out.Total = column(out.Total, size)
 	for i := range e.feasible {
 		f := &e.feasible[i]
-		nodes := e.c.groups[f.group].heap
-		if e.only != topology.None {
-			nodes = []topology.NodeID{e.only}
-		}
-		for _, n := range nodes {
+		e.eachNode(f, func(n topology.NodeID) {
 			out.Feasible.Add(n)
 			e.scoreNode(out, f, n)
-		}
+		})
 	}
 	return nil
 }
@@ -62,15 +58,22 @@ func (p *Profile) Feasible(pod *berth.Pod, set *topology.NodeSet) error {
 	e := p.evaluate(cl, pod)
 	set.Clear()
 	for i := range e.feasible {
-		if e.only != topology.None {
-			set.Add(e.only)
-			continue
-		}
-		for _, n := range e.c.groups[e.feasible[i].group].heap {
-			set.Add(n)
-		}
+		e.eachNode(&e.feasible[i], set.Add)
 	}
 	return nil
+}
+
+// eachNode calls f for each node of a feasible group.
+func (e *evaluation) eachNode(sg *scoredGroup, f func(topology.NodeID)) {
+	if sg.single {
+		f(sg.top)
+		return
+	}
+	for _, n := range e.c.groups[sg.group].heap {
+		if !e.exceptions.has(n) {
+			f(n)
+		}
+	}
 }
 
 func column(c []int64, n int) []int64 {

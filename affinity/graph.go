@@ -42,7 +42,7 @@ type Graph struct {
 	nodeMatchers  map[string]*nodeMatcher
 	tolerators    map[string]*tolerator
 	eligibilities map[string]*eligibility
-	spreads       []*counter // those with stats
+	domains       []*domains // in use by spread constraints
 	empty         map[topology.KeyID]topology.ValueID
 
 	taintSets  []taintSet
@@ -58,27 +58,34 @@ type Graph struct {
 
 	nominations map[berth.PodKey]topology.NodeID
 
-	// fine is the number of profiles' classes that follow a key node by node instead of domain by domain, by KeyID.
+	// fine is the number of columns that follow a key node by node instead of domain by domain, by KeyID.
 	fine []int32
 	log  dirtyLog
 
+	// The least recently used columns and plans go first, and are the heads of these lists.
 	columnBytes int
-	lru         columns // head of the list of all columns, least recently used first
+	columnsLRU  columns
+	planCount   int
+	// Tests set these to force one way of following keys.
+	coarseMax, exceptionsMax int
+	plansLRU                 plan
 }
 
 // New returns an empty graph. The error wraps ErrConfig.
 func New(cfg Config) (*Graph, error) {
-	if cfg.MaxColumnBytes < 0 || cfg.MaxIdleClasses < 0 {
-		return nil, fmt.Errorf("%w: MaxColumnBytes is %d, MaxIdleClasses %d: negative", ErrConfig, cfg.MaxColumnBytes, cfg.MaxIdleClasses)
+	if cfg.MaxColumnBytes < 0 || cfg.MaxPlans < 0 || cfg.MaxIdleClasses < 0 {
+		return nil, fmt.Errorf("%w: MaxColumnBytes is %d, MaxPlans %d, MaxIdleClasses %d: negative", ErrConfig, cfg.MaxColumnBytes, cfg.MaxPlans, cfg.MaxIdleClasses)
 	}
-	if cfg.MaxColumnBytes == 0 {
-		cfg.MaxColumnBytes = 64 << 20
+	if cfg.MaxPlans == 0 {
+		cfg.MaxPlans = 8192
 	}
 	if cfg.MaxIdleClasses == 0 {
 		cfg.MaxIdleClasses = 1024
 	}
 	g := &Graph{
 		cfg:             cfg,
+		coarseMax:       coarseMax,
+		exceptionsMax:   exceptionsMax,
 		podByKey:        make(map[podKey]podID),
 		nsByName:        make(map[string]int32),
 		gpuHeld:         make(map[podID]uint64),
@@ -97,7 +104,8 @@ func New(cfg Config) (*Graph, error) {
 		nominations:     make(map[berth.PodKey]topology.NodeID),
 	}
 	g.idle.idlePrev, g.idle.idleNext = &g.idle, &g.idle
-	g.lru.prev, g.lru.next = &g.lru, &g.lru
+	g.columnsLRU.prev, g.columnsLRU.next = &g.columnsLRU, &g.columnsLRU
+	g.plansLRU.prev, g.plansLRU.next = &g.plansLRU, &g.plansLRU
 	return g, nil
 }
 

@@ -214,14 +214,14 @@ func (g *Graph) enterSets(n topology.NodeID) {
 	for _, l := range g.eligibilities {
 		l.set.Set(n, l.matches(g, n))
 	}
-	for _, c := range g.spreads {
-		c.enterNode(g, n)
+	for _, d := range g.domains {
+		d.enter(g, n)
 	}
 }
 
 func (g *Graph) leaveSets(n topology.NodeID) {
-	for _, c := range g.spreads {
-		c.leaveNode(g, n)
+	for _, d := range g.domains {
+		d.leave(g, n)
 	}
 }
 

@@ -101,11 +101,8 @@ func pinnedNames(s *berth.NodeSelector) (names []string, pinned bool) {
 	return slices.Compact(names), len(s.NodeSelectorTerms) > 0
 }
 
-// excludes reports whether the node of that name is not even looked at.
+// excludes reports whether the node of that name is not even looked at, by a matcher that is pinned.
 func (m *nodeMatcher) excludes(name string) bool {
-	if !m.pinned {
-		return false
-	}
 	_, ok := slices.BinarySearch(m.names, name)
 	return !ok
 }

@@ -46,7 +46,7 @@ func (p *Profile) Preempt(pod *berth.Pod, budgets []berth.PodDisruptionBudget) (
 	if err != nil {
 		return out, err
 	}
-	r := p.columnsOf(cl).r
+	r := p.planOf(cl).r
 	if !p.mayPreempt(r, pod) {
 		return out, nil
 	}

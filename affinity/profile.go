@@ -14,9 +14,9 @@ type Profile struct {
 	// fit and balanced are the resources that the scores look at.
 	fit      []scoredResource
 	balanced []scoredResource
-	byClass  map[classID]*columns
-	// scratch of best.
-	eval evaluation
+	plans    map[classID]*plan
+	columns  map[string]*columns
+	eval     evaluation // scratch
 }
 
 // NewProfile returns a profile of the graph. The error wraps ErrConfig.
@@ -25,7 +25,7 @@ func (g *Graph) NewProfile(cfg ProfileConfig) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Profile{g: g, cfg: r, byClass: make(map[classID]*columns)}
+	p := &Profile{g: g, cfg: r, plans: make(map[classID]*plan), columns: make(map[string]*columns)}
 	for _, w := range r.FitResources {
 		p.fit = append(p.fit, g.scoredResource(w.Name, w.Weight))
 	}
@@ -41,13 +41,20 @@ func (p *Profile) Graph() *Graph { return p.g }
 // Weights returns the weights of the built-in scores.
 func (p *Profile) Weights() Weights { return p.cfg.Weights }
 
-// rules are the rules of one class under one profile, compiled. Their parts are held in the graph by reference counts.
-type rules struct {
-	class     *class
-	nodeName  string
+// static is what of a class decides, together with the state of a node, on the rules and scores that look at the node
+// alone. Classes that differ in labels, pod affinity or spread only have the same.
+type static struct {
+	need      *need
+	gpu       *berth.GPURequest
 	match     *nodeMatcher // nil: every node
 	tolerator *tolerator
 	preferred []weightedMatcher
+}
+
+// rules are the rules of one class under one profile, compiled. Their parts are held in the graph by reference counts.
+type rules struct {
+	static
+	class *class
 	// affinity are the required affinity terms. They count the pods that match all of them.
 	affinity []*counter
 	// first is whether the pod matches its own affinity terms, and so may be the first of a series.
@@ -93,7 +100,8 @@ type spreadScore struct {
 // compile compiles the rules of c.
 func (p *Profile) compile(c *class) *rules {
 	g, spec := p.g, &c.spec
-	r := &rules{class: c, match: g.compileRequired(spec), tolerator: g.acquireTolerator(spec.Tolerations)}
+	r := &rules{class: c}
+	r.static = static{need: &c.need, gpu: &spec.GPU, match: g.compileRequired(spec), tolerator: g.acquireTolerator(spec.Tolerations)}
 	if a := spec.Affinity; a != nil {
 		if a.NodeAffinity != nil {
 			terms := a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
@@ -249,9 +257,6 @@ func (p *Profile) eligibility(r *rules, c *berth.TopologySpreadConstraint, keys 
 // release gives back what compile acquired.
 func (p *Profile) release(r *rules) {
 	g := p.g
-	for _, w := range r.preferred {
-		g.releaseNodeMatcher(w.m)
-	}
 	for _, c := range r.affinity {
 		g.releaseCounter(c)
 	}
@@ -273,6 +278,67 @@ func (p *Profile) release(r *rules) {
 			g.releaseCounter(s.counter)
 		}
 	}
-	g.releaseNodeMatcher(r.match)
-	g.releaseTolerator(r.tolerator)
+	g.releaseStatic(&r.static)
+}
+
+func (g *Graph) releaseStatic(s *static) {
+	for _, w := range s.preferred {
+		g.releaseNodeMatcher(w.m)
+	}
+	g.releaseNodeMatcher(s.match)
+	g.releaseTolerator(s.tolerator)
+}
+
+// hold returns a copy of s with references of its own.
+func (s *static) hold() static {
+	h := *s
+	for _, w := range h.preferred {
+		w.m.refs++
+	}
+	if h.match != nil {
+		h.match.refs++
+	}
+	h.tolerator.refs++
+	return h
+}
+
+// static writes the canonical form of s.
+func (e *encoder) static(s *static) {
+	e.amountsOf(s.need)
+	e.int(int64(s.gpu.Count))
+	e.int(s.gpu.Milli)
+	e.strings(s.gpu.Models)
+	e.bool(s.match != nil)
+	if s.match != nil {
+		e.string(s.match.key)
+	}
+	e.string(s.tolerator.key)
+	e.int(int64(len(s.preferred)))
+	for _, w := range s.preferred {
+		e.int(w.weight)
+		e.string(w.m.key)
+	}
+}
+
+func (e *encoder) amountsOf(n *need) {
+	e.int(n.request.cpu)
+	e.int(n.request.memory)
+	e.int(n.request.ephemeral)
+	e.int(n.scored.MilliCPU)
+	e.int(n.scored.Memory)
+	e.int(int64(len(n.scalars)))
+	for _, r := range n.scalars {
+		e.int(int64(r.id))
+		e.int(r.amount)
+	}
+	e.int(int64(len(n.ports)))
+	for _, p := range n.ports {
+		e.string(p.HostIP)
+		e.string(string(p.Protocol))
+		e.int(int64(p.Port))
+	}
+	e.int(int64(len(n.images)))
+	for _, id := range n.images {
+		e.int(int64(id))
+	}
 }

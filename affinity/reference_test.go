@@ -201,6 +201,9 @@ func decisions(seed uint64) error {
 	if err != nil {
 		return fmt.Errorf("seed %d: %w", seed, err)
 	}
+	if rng.IntN(2) == 0 {
+		t.graph.SetFollow(rng.IntN(3), rng.IntN(20))
+	}
 	for i := range 12 {
 		pod := gn.Pod()
 		pod = *berth.Fold(&pod)

@@ -46,7 +46,7 @@ func (p *Profile) Verdict(pod *berth.Pod, node string, rec *Reason) (Verdict, er
 	if !ok {
 		return Verdict{}, fmt.Errorf("%w: %q", ErrUnknownNode, node)
 	}
-	return p.verdictFor(p.columnsOf(cl).r, pod, n, rec), nil
+	return p.verdictFor(p.planOf(cl).r, pod, n, rec), nil
 }
 
 // Verdicts calls yield with the verdict for each node, in the order of NodeID. O(nodes * rules).
@@ -55,7 +55,7 @@ func (p *Profile) Verdicts(pod *berth.Pod, yield func(topology.NodeID, Verdict))
 	if err != nil {
 		return err
 	}
-	r := p.columnsOf(cl).r
+	r := p.planOf(cl).r
 	for n := range p.g.x.Live().All() {
 		yield(n, p.verdictFor(r, pod, n, nil))
 	}
@@ -199,15 +199,15 @@ func (p *Profile) verdict(r *rules, n topology.NodeID, rec *Reason) Verdict {
 }
 
 func (p *Profile) nodeOnly(r *rules, n topology.NodeID, rec *Reason) Verdict {
-	rule, resolvable := p.nodeVerdict(r, n, rec)
+	rule, resolvable := p.nodeVerdict(&r.static, n, rec)
 	return Verdict{rule, resolvable}
 }
 
 // nodeVerdict applies the rules that look at node n alone.
-func (p *Profile) nodeVerdict(r *rules, n topology.NodeID, rec *Reason) (rule Rule, resolvable bool) {
+func (p *Profile) nodeVerdict(r *static, n topology.NodeID, rec *Reason) (rule Rule, resolvable bool) {
 	g := p.g
-	s, need := &g.nodes[n], &r.class.need
-	if r.match != nil && r.match.excludes(g.x.Name(n)) {
+	s, need := &g.nodes[n], r.need
+	if r.match != nil && r.match.pinned && r.match.excludes(g.x.Name(n)) {
 		return NodeAffinity, false
 	}
 	if s.unschedulable && !r.tolerator.unschedulable {
@@ -229,7 +229,7 @@ func (p *Profile) nodeVerdict(r *rules, n topology.NodeID, rec *Reason) (rule Ru
 	if short, unresolvable := g.insufficient(s, need, note); short {
 		return NodeResourcesFit, !unresolvable
 	}
-	if gpu := &r.class.spec.GPU; gpu.Count > 0 {
+	if gpu := r.gpu; gpu.Count > 0 {
 		var have gpuState
 		if s.extra != nil {
 			have = s.extra.gpu

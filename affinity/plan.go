@@ -1,0 +1,335 @@
+package affinity
+
+import (
+	"slices"
+
+	"github.com/berth-go/berth/topology"
+)
+
+// plan is how a profile decides on a class: its compiled rules, how their topology keys are followed, and where its nodes
+// are sorted.
+//
+// A key is coarse if its domains are few and large (zone): nodes are grouped by it, and counts are looked up for the group.
+// It is fine if they are many and small (hostname). A plan begins with columns that it shares with every class of the same
+// demand, and looks at the nodes of the fine domains that have counts one by one (exceptions). Once it has looked at as
+// many as there are nodes, it gets columns of its own, in which the fine counts are part of what makes a group: so what
+// it pays is never much more than twice what the better way costs, as in the ski rental problem.
+type plan struct {
+	p *Profile
+	r *rules
+	layout
+	version uint32 // of the class, when the layout was made
+	domains int    // of its keys, then
+
+	shared, own *columns // nil, or dropped meanwhile, if there are none
+	rent        int      // exceptions looked at since own was nil, as far as they are many
+	prev, next  *plan
+}
+
+// layout says how keys are followed, and where each rule finds its domain or count in a group.
+type layout struct {
+	coarse   []topology.KeyID
+	fine     []topology.KeyID
+	affinity []place
+	anti     []place
+	soft     []place
+	spread   []place
+	scored   []place
+	owners   []ownersPlace // those whose terms match the class
+	wishes   bool          // owners score
+	suffix   int           // length of the fine part of a tuple
+}
+
+// place is where a rule finds what it needs: for a coarse key the domain, at an index of the tuple; for a fine key the
+// count, at an index of the fine part (if the rule needs it there), and whether the node carries the key, as a bit.
+type place struct {
+	fine bool
+	at   int
+	bit  int64
+}
+
+type ownersPlace struct {
+	o *owners
+	place
+}
+
+const (
+	// coarseMax is the number of domains up to which a key is always coarse.
+	coarseMax = 64
+	// fineMax is the number of fine keys that can be told apart; more are coarse.
+	fineMax = 60
+	// Up to so many exceptions a decision need no columns of their own.
+	exceptionsMax = 32
+)
+
+// planOf returns the plan of a class, with its layout up to date. O(1) if it is known and unchanged.
+func (p *Profile) planOf(cl *class) *plan {
+	g := p.g
+	pl := p.plans[cl.id]
+	if pl == nil {
+		pl = &plan{p: p, r: p.compile(cl)}
+		pl.prev, pl.next = pl, pl
+		p.plans[cl.id] = pl
+		g.use(cl)
+		g.planCount++
+		pl.newLayout()
+	} else {
+		pl.prev.next, pl.next.prev = pl.next, pl.prev
+		if pl.outdated() {
+			pl.dropOwn()
+			pl.newLayout()
+		}
+	}
+	pl.prev, pl.next = g.plansLRU.prev, &g.plansLRU
+	pl.prev.next, g.plansLRU.prev = pl, pl
+	if g.planCount > g.cfg.MaxPlans && g.plansLRU.next != pl {
+		g.plansLRU.next.drop()
+	}
+	return pl
+}
+
+// outdated reports whether the layout must be made anew: for other owners, or because the keys have far more or far fewer
+// domains than when it was made.
+func (pl *plan) outdated() bool {
+	d := pl.countDomains()
+	return pl.version != pl.r.class.version || d > 2*pl.domains+coarseMax || 2*d+coarseMax < pl.domains
+}
+
+func (pl *plan) countDomains() int {
+	d := 0
+	for _, k := range pl.coarse {
+		d += pl.p.g.x.Domains(k)
+	}
+	for _, k := range pl.fine {
+		d += pl.p.g.x.Domains(k)
+	}
+	return d
+}
+
+func (pl *plan) drop() {
+	pl.prev.next, pl.next.prev = pl.next, pl.prev
+	pl.p.g.planCount--
+	pl.dropOwn()
+	delete(pl.p.plans, pl.r.class.id)
+	pl.p.release(pl.r)
+	pl.p.g.unuse(pl.r.class)
+}
+
+func (pl *plan) dropOwn() {
+	if pl.own != nil && !pl.own.dropped {
+		pl.own.drop()
+	}
+	pl.own = nil
+}
+
+// newLayout sorts the keys of the class into coarse and fine ones: a key is followed node by node where a change of a count
+// concerns fewer nodes than a decision would otherwise have groups to look at.
+func (pl *plan) newLayout() {
+	r := pl.r
+	pl.layout = layout{suffix: fineCounts}
+	pl.version = r.class.version
+	pl.shared = nil
+	forced := func(k topology.KeyID) bool { // where the number of feasible domains counts, there must be groups
+		return slices.ContainsFunc(r.scored, func(s spreadScore) bool { return !s.hostname && s.key == k })
+	}
+	of := func(k topology.KeyID) place { return pl.layout.of(pl.p.g, k, forced(k)) }
+	for _, ctr := range r.affinity {
+		pl.affinity = append(pl.affinity, of(ctr.key))
+	}
+	for _, ctr := range r.anti {
+		pl.anti = append(pl.anti, of(ctr.key))
+	}
+	for _, t := range r.soft {
+		pl.soft = append(pl.soft, of(t.counter.key))
+	}
+	for _, link := range r.class.matchers {
+		for _, o := range link.matcher.owners {
+			pl.owners = append(pl.owners, ownersPlace{o, of(o.key)})
+		}
+	}
+	pl.wishes = !pl.p.cfg.IgnorePreferredTermsOfExistingPods || len(r.soft) > 0
+	for i := range r.spread {
+		pl.spread = append(pl.spread, of(r.spread[i].key))
+	}
+	for i := range r.scored {
+		if r.scored[i].hostname {
+			pl.scored = append(pl.scored, pl.layout.ofFine(r.scored[i].key))
+		} else {
+			pl.scored = append(pl.scored, of(r.scored[i].key))
+		}
+	}
+	for _, places := range [][]place{pl.spread, pl.scored} {
+		for i := range places {
+			if places[i].fine {
+				places[i].at = pl.suffix
+				pl.suffix++
+			}
+		}
+	}
+	pl.domains = pl.countDomains()
+}
+
+// of enters a key into the layout.
+func (l *layout) of(g *Graph, k topology.KeyID, forced bool) place {
+	if i := slices.Index(l.coarse, k); i >= 0 {
+		return place{at: tupleDomains + i}
+	}
+	d := g.x.Domains(k)
+	if !forced && len(l.fine) < fineMax && d > g.coarseMax && g.x.MeanSize(k) < float64(d) {
+		return l.ofFine(k)
+	}
+	l.coarse = append(l.coarse, k)
+	return place{at: tupleDomains + len(l.coarse) - 1}
+}
+
+func (l *layout) ofFine(k topology.KeyID) place {
+	i := slices.Index(l.fine, k)
+	if i < 0 {
+		i = len(l.fine)
+		l.fine = append(l.fine, k)
+	}
+	return place{fine: true, bit: 1 << i}
+}
+
+// eachFine calls f with the counts of each fine rule, their key and whether their domains are single nodes.
+func (pl *plan) eachFine(f func(c *counts, key topology.KeyID)) {
+	r := pl.r
+	rule := func(at place, ctr *counter) {
+		if at.fine && ctr != nil {
+			f(&ctr.counts, ctr.key)
+		}
+	}
+	for i, ctr := range r.affinity {
+		rule(pl.affinity[i], ctr)
+	}
+	for i, ctr := range r.anti {
+		rule(pl.anti[i], ctr)
+	}
+	for i := range r.soft {
+		rule(pl.soft[i], r.soft[i].counter)
+	}
+	for i := range r.spread {
+		rule(pl.spread[i], r.spread[i].counter)
+	}
+	for i := range r.scored {
+		rule(pl.scored[i], r.scored[i].counter)
+	}
+	for i := range pl.owners {
+		if o := &pl.owners[i]; o.fine {
+			f(&o.o.anti, o.o.key)
+			if pl.wishes {
+				f(&o.o.soft, o.o.key)
+				f(&o.o.hard, o.o.key)
+			}
+		}
+	}
+}
+
+// columns returns the columns to decide by, up to date.
+func (pl *plan) columns() *columns {
+	used := 0
+	if len(pl.fine) > 0 {
+		pl.eachFine(func(c *counts, _ topology.KeyID) { used += c.used })
+	}
+	few := pl.p.g.exceptionsMax
+	owns := pl.own != nil && !pl.own.dropped
+	switch {
+	case owns && used <= few/2:
+		pl.dropOwn()
+	case owns:
+		pl.own.refresh()
+		return pl.own
+	case used > few:
+		if pl.rent += used; pl.rent > pl.p.g.x.Len() {
+			pl.own, pl.rent = pl.p.newColumns("", pl), 0
+			pl.own.refresh()
+			return pl.own
+		}
+	}
+	if pl.shared == nil || pl.shared.dropped {
+		pl.shared = pl.sharedColumns()
+	}
+	pl.shared.refresh()
+	return pl.shared
+}
+
+// sharedColumns returns the columns of all classes with the same demand and keys.
+func (pl *plan) sharedColumns() *columns {
+	e := &pl.p.g.enc
+	e.reset()
+	e.static(&pl.r.static)
+	for _, keys := range [][]topology.KeyID{pl.coarse, pl.fine} {
+		e.int(int64(len(keys)))
+		for _, k := range keys {
+			e.int(int64(k))
+		}
+	}
+	if c, ok := pl.p.columns[string(e.buf)]; ok {
+		return c
+	}
+	return pl.p.newColumns(string(e.buf), pl)
+}
+
+// lookFine fills in the fine part of node n: its counts of fine keys. It reports false if one of them refuses the node.
+func (pl *plan) lookFine(n topology.NodeID, fine []int64) bool {
+	x, r := &pl.p.g.x, pl.r
+	fine[fineMet] = 1
+	for i, ctr := range r.affinity {
+		if pl.affinity[i].fine {
+			if v := x.Value(n, ctr.key); v == topology.NoValue || ctr.counts.at(v) <= 0 {
+				fine[fineMet] = 0
+			}
+		}
+	}
+	for i, ctr := range r.anti {
+		if v := x.Value(n, ctr.key); pl.anti[i].fine && v != topology.NoValue && ctr.counts.at(v) > 0 {
+			return false
+		}
+	}
+	fine[fineInter] = 0
+	for i, s := range r.soft {
+		if pl.soft[i].fine {
+			if v := x.Value(n, s.counter.key); v != topology.NoValue {
+				fine[fineInter] += s.weight * int64(s.counter.counts.at(v))
+			}
+		}
+	}
+	for i := range pl.owners {
+		o := &pl.owners[i]
+		if !o.fine {
+			continue
+		}
+		v := x.Value(n, o.o.key)
+		if v == topology.NoValue {
+			continue
+		}
+		if o.o.anti.at(v) > 0 {
+			return false
+		}
+		if pl.wishes {
+			fine[fineInter] += pl.p.wish(o.o, v)
+		}
+	}
+	for i := range r.spread {
+		if at := pl.spread[i]; at.fine {
+			fine[at.at] = 0
+			if v := x.Value(n, r.spread[i].key); v != topology.NoValue && r.spread[i].counter != nil {
+				fine[at.at] = int64(r.spread[i].counter.counts.at(v))
+			}
+		}
+	}
+	for i := range r.scored {
+		if at := pl.scored[i]; at.fine {
+			fine[at.at] = 0
+			if ctr := r.scored[i].counter; ctr != nil {
+				fine[at.at] = int64(ctr.counts.at(topology.ValueID(n)))
+			}
+		}
+	}
+	return true
+}
+
+// wish is what the terms of placed pods add to the score of a domain.
+func (p *Profile) wish(o *owners, v topology.ValueID) int64 {
+	return int64(o.soft.at(v)) + p.cfg.HardPodAffinityWeight*int64(o.hard.at(v))
+}
