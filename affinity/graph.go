@@ -21,7 +21,7 @@ type Graph struct {
 
 	pods     []pod // by podID
 	freePods []podID
-	podByKey map[podKey]podID
+	podByKey podTable
 	nsNames  []string
 	nsByName map[string]int32
 	gpuHeld  map[podID]uint64 // devices as a mask
@@ -86,7 +86,6 @@ func New(cfg Config) (*Graph, error) {
 		cfg:             cfg,
 		coarseMax:       coarseMax,
 		exceptionsMax:   exceptionsMax,
-		podByKey:        make(map[podKey]podID),
 		nsByName:        make(map[string]int32),
 		gpuHeld:         make(map[podID]uint64),
 		classByKey:      make(map[string]classID),

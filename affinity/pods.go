@@ -23,12 +23,6 @@ type pod struct {
 
 const noStart = -1 << 63
 
-// podKey is berth.PodKey with the namespace interned: a third of the memory in a map.
-type podKey struct {
-	ns   int32
-	name string
-}
-
 func (g *Graph) keyOf(p podID) berth.PodKey {
 	return berth.PodKey{Namespace: g.nsNames[g.pods[p].ns], Name: g.pods[p].name}
 }
@@ -39,8 +33,7 @@ func (g *Graph) lookup(k berth.PodKey) (podID, bool) {
 	if !ok {
 		return 0, false
 	}
-	p, ok := g.podByKey[podKey{ns, k.Name}]
-	return p, ok
+	return g.podByKey.get(g.pods, ns, k.Name)
 }
 
 func (g *Graph) namespaceID(name string) int32 {
@@ -73,8 +66,8 @@ func (g *Graph) Bind(p *berth.Pod, node string) error {
 }
 
 func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
-	key := podKey{g.namespaceID(p.Namespace), p.Name}
-	if _, ok := g.podByKey[key]; ok {
+	ns := g.namespaceID(p.Namespace)
+	if _, ok := g.podByKey.get(g.pods, ns, p.Name); ok {
 		return fmt.Errorf("%w: %v", ErrPodExists, p.Key())
 	}
 	var devices uint64
@@ -103,8 +96,8 @@ func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
 		start = p.StartTime.UnixNano()
 	}
 	s := &g.nodes[n]
-	g.pods[id] = pod{p.Name, key.ns, c.id, n, int32(len(s.pods)), int32(len(c.pods)), start}
-	g.podByKey[key] = id
+	g.pods[id] = pod{p.Name, ns, c.id, n, int32(len(s.pods)), int32(len(c.pods)), start}
+	g.podByKey.add(g.pods, id)
 	s.pods = append(s.pods, id)
 	g.revive(c)
 	c.pods = append(c.pods, id)
@@ -138,7 +131,7 @@ func (g *Graph) Release(key berth.PodKey) error {
 	c.pods[p.inClass] = c.pods[last]
 	g.pods[c.pods[p.inClass]].inClass = p.inClass
 	c.pods = c.pods[:last]
-	delete(g.podByKey, podKey{p.ns, p.name})
+	g.podByKey.remove(g.pods, id)
 	*p = pod{}
 	g.freePods = append(g.freePods, id)
 	g.occupy(c, n, -1)
@@ -196,7 +189,7 @@ func (g *Graph) occupy(c *class, n topology.NodeID, d int64) {
 }
 
 // Pods returns the number of placed pods.
-func (g *Graph) Pods() int { return len(g.podByKey) }
+func (g *Graph) Pods() int { return g.podByKey.n }
 
 // NodeOf returns the name of the node of a placed pod.
 func (g *Graph) NodeOf(key berth.PodKey) (string, bool) {
