@@ -340,3 +340,13 @@ func (l *Layout) MeanDistance(nodes Mask) float64 {
 	}
 	return float64(sum) / float64(n*n)
 }
+
+// CacheOf returns a number for the last-level cache above a CPU, the same for
+// all CPUs that share it, or -1 if the machine has no such CPU. Without known
+// caches above level 2 it numbers packages.
+func (l *Layout) CacheOf(cpu int) int {
+	if cpu < 0 || cpu >= len(l.cpuAt) || l.cpuAt[cpu] < 0 {
+		return -1
+	}
+	return int(l.place[l.cpuAt[cpu]].uncore)
+}
