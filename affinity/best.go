@@ -97,7 +97,12 @@ func (p *Profile) Best(pod *berth.Pod) (Choice, bool, error) {
 func (g *Graph) validClass(p *berth.Pod) (*class, error) {
 	g.enc.class(p)
 	if id, ok := g.classByKey[string(g.enc.buf)]; ok && p.Name != "" && p.Namespace != "" {
-		return g.classes[id], nil // it was checked when it was new
+		c := g.classes[id] // it was checked when it was new
+		if c.idle {
+			g.revive(c)
+			g.retire(c) // the most recently used
+		}
+		return c, nil
 	}
 	if err := berth.ValidatePod(p).Err(); err != nil {
 		return nil, err

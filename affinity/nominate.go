@@ -28,8 +28,8 @@ func (g *Graph) Nominate(p *berth.Pod, node string) error {
 	if _, ok := g.lookup(p.Key()); ok {
 		return fmt.Errorf("%w: %v", ErrPodExists, p.Key())
 	}
-	g.Denominate(p.Key())
 	g.use(c)
+	g.Denominate(p.Key())
 	e := g.nodes[n].more()
 	e.nominated = append(e.nominated, nominated{p.Key(), c})
 	g.nominations[p.Key()] = n

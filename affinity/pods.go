@@ -82,7 +82,9 @@ func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
 		}
 	}
 	if len(g.nominations) > 0 {
+		g.use(c) // or the end of the nomination might drop it
 		g.Denominate(p.Key())
+		c.users--
 	}
 	var id podID
 	if f := len(g.freePods); f > 0 {
