@@ -16,7 +16,15 @@ import (
 )
 
 // steps is how many operations the model-based tests run: a few by default, 10,000,000 on demand.
-var steps = flag.Int("berth.steps", 20_000, "operations of each model-based random test")
+var steps = flag.Int("berth.steps", defaultSteps(), "operations of each model-based random test")
+
+// defaultSteps is less where the invariant walker runs after each step.
+func defaultSteps() int {
+	if invariants.Enabled {
+		return 4_000
+	}
+	return 20_000
+}
 
 // verify is the invariant walker: it returns the first thing about h that is wrong.
 func (h *Heap[K, V]) verify() error {

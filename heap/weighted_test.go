@@ -116,6 +116,7 @@ func newWeightedPair(t testing.TB, config WeightedConfig) *weightedPair {
 	w, err := NewWeighted[uint16, uint8, int](config)
 	require.NoError(t, err)
 	start := time.Unix(1000, 0)
+	w.seconds(start) // both count from the same moment, so that they round alike
 	return &weightedPair{w: w, m: &weightedModel{config: config, epoch: start, factors: map[uint8]float64{}}, now: start}
 }
 
