@@ -143,14 +143,14 @@ func (g *generator) placed(spec *berth.Pod) *v1.Pod {
 	return p
 }
 
-// start gives a pod a start time of its own: pods that started at the same time are in no particular order to
-// kube-scheduler, and those that have not started in none at all.
+// start gives a pod a start time of its own in the past: pods that started at the same time are in no particular order to
+// kube-scheduler, and one that has not started is taken to start now, each time that it is looked at.
 func (g *generator) start(p *v1.Pod) {
 	g.started++
 	p.Status.StartTime = nil
 	if g.started > 1 {
 		shuffled := (g.started * 7919) % 100_003
-		p.Status.StartTime = &metav1.Time{Time: time.Date(2030, 1, 1, 0, 0, shuffled, 0, time.UTC)}
+		p.Status.StartTime = &metav1.Time{Time: time.Date(2020, 1, 1, 0, 0, shuffled, 0, time.UTC)}
 	}
 }
 

@@ -61,10 +61,10 @@ func (d *Difference) Kind() string {
 	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return strings.ContainsAny(word, "0123456789:[]") }), " ")
 }
 
-// valid says whether every object has the names by which others find it, and every pod a container.
+// valid says whether every object has the names by which others find it, every pod a container, and no two placed pods the
+// same start.
 func (s *Script) valid() bool {
-	pods := slices.Clone(s.Cluster.Pods)
-	nodes := slices.Clone(s.Cluster.Nodes)
+	nodes, pods, started := slices.Clone(s.Cluster.Nodes), slices.Clone(s.Cluster.Pods), map[int64]string{}
 	for _, step := range s.Steps {
 		pods = append(pods, step.Ask)
 		if c := step.Change; c != nil {
@@ -72,10 +72,23 @@ func (s *Script) valid() bool {
 			nodes = append(nodes, c.AddNode, c.UpdateNode)
 		}
 	}
-	return !slices.ContainsFunc(nodes, func(n *v1.Node) bool { return n != nil && n.Name == "" }) &&
-		!slices.ContainsFunc(pods, func(p *v1.Pod) bool {
-			return p != nil && (p.Name == "" || p.Namespace == "" || p.UID == "" || len(p.Spec.Containers) == 0 || p.Spec.SchedulerName == "")
-		})
+	for _, p := range pods {
+		if p == nil {
+			continue
+		}
+		if p.Name == "" || p.Namespace == "" || p.UID == "" || p.Spec.SchedulerName == "" || len(p.Spec.Containers) == 0 {
+			return false
+		}
+		var start int64
+		if p.Status.StartTime != nil {
+			start = p.Status.StartTime.Unix()
+		}
+		if other, found := started[start]; found && other != conformance.Key(p) && p.Spec.NodeName != "" {
+			return false
+		}
+		started[start] = conformance.Key(p)
+	}
+	return !slices.ContainsFunc(nodes, func(n *v1.Node) bool { return n != nil && n.Name == "" })
 }
 
 // Run puts the script to a scheduler and to the judge until they differ. An error means that one of them could not follow.

@@ -60,7 +60,7 @@ func (s *Scheduler) scores(g *affinity.Graph, p *berth.Pod, out *conformance.Eva
 
 // checkDecision checks that the pipeline decides as its columns say.
 func (s *Scheduler) checkDecision(p *berth.Pod, e *conformance.Evaluation) error {
-	node, _, err := s.decide(p)
+	node, err := s.decide(p)
 	best := e.Best()
 	if len(best) == 0 && err != nil {
 		return nil
@@ -71,13 +71,13 @@ func (s *Scheduler) checkDecision(p *berth.Pod, e *conformance.Evaluation) error
 	return nil
 }
 
-func (s *Scheduler) decide(p *berth.Pod) (node string, total int64, err error) {
+func (s *Scheduler) decide(p *berth.Pod) (node string, err error) {
 	err = s.cache.Do(func(*affinity.Graph) error {
 		d, err := s.pipeline.Decide(p)
-		node, total = d.Node, d.Score
+		node = d.Node
 		return err
 	})
-	return node, total, err
+	return node, err
 }
 
 // Preempt asks the pipeline's profile, if no node is feasible.

@@ -23,6 +23,8 @@ type Scheduler struct {
 	waiting map[berth.PodKey]*berth.Pod
 	bound   map[berth.PodKey]bool
 	scratch affinity.Evaluation
+	// next is the pod that is decided on next; see Prepare.
+	next *berth.Pod
 }
 
 // New returns a scheduler that has the cluster in its cache.

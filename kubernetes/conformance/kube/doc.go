@@ -4,7 +4,7 @@
 //
 // [New] makes a [Scheduler] for a cluster. Evaluate runs PreFilter, Filter with nominated pods, PreScore, Score and
 // NormalizeScore for every node, without sampling. Preempt dry-runs DefaultPreemption on every node that could be a
-// candidate. Place decides as the scheduler's own loop does, sampling and arbitrary ties included, for benchmarks.
+// candidate. Decide and Assume do what the scheduler's own cycle does, sampling and arbitrary ties included, for benchmarks.
 //
 // A Scheduler is not safe for concurrent use. It holds goroutines until it is closed.
 package kube

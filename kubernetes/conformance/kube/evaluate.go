@@ -48,12 +48,9 @@ func (s *Scheduler) score(pod *v1.Pod, f *filtered, out *conformance.Evaluation)
 	if len(f.feasible) == 0 {
 		return nil
 	}
-	if status := s.framework.RunPreScorePlugins(s.ctx, f.state, pod, f.feasible); !status.IsSuccess() {
-		return status.AsError()
-	}
-	scores, status := s.framework.RunScorePlugins(s.ctx, f.state, pod, f.feasible)
-	if !status.IsSuccess() {
-		return status.AsError()
+	scores, err := s.rate(pod, f)
+	if err != nil {
+		return err
 	}
 	for _, node := range scores {
 		out.Totals[node.Name] = node.TotalScore

@@ -1,0 +1,15 @@
+package fast
+
+import v1 "k8s.io/api/core/v1"
+
+// Prepare takes in the pod that is decided on next, as a queue does.
+func (s *Scheduler) Prepare(pod *v1.Pod) (err error) {
+	s.next, err = s.converter.Pod(pod)
+	return err
+}
+
+// Decide decides where the prepared pod goes.
+func (s *Scheduler) Decide() (node string, err error) { return s.decide(s.next) }
+
+// Assume puts the prepared pod on a node.
+func (s *Scheduler) Assume(node string) error { return s.cache.Assume(s.next, node) }
