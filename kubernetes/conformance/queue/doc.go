@@ -4,7 +4,7 @@
 // package drives both through the same random operations and requires equal answers: which pod is popped, and which pods are
 // active, backing off and unschedulable after each step. By default it takes some thousands of steps; -steps=N takes more.
 //
-// What may help a waiting pod is not a matter of the queue but of its rules. [Rules] are those of kube-scheduler's filters,
+// What may help a waiting pod is not a matter of the queue but of its rules. Those of [NewBerth] are those of kube-scheduler's filters,
 // written for objects of the API, without the wake-ups that v1.37.2 still loses: the deletion of the last peer of a pod with
 // affinity to itself (kubernetes#141354), and peers in namespaces that only a selector names.
 //

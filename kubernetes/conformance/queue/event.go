@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -44,9 +46,9 @@ func (e *Event) objects() (old, current any) {
 	return old, current
 }
 
-// kindOf numbers the kinds of events that a rule may listen to.
-func kindOf(event fwk.ClusterEvent) (kinds heap.EventSet) {
-	for i, k := range [...]fwk.ClusterEvent{
+// kinds are the kinds of events that some rule listens to; each has the bit of its place.
+func kinds() []fwk.ClusterEvent {
+	return []fwk.ClusterEvent{
 		{Resource: fwk.AssignedPod, ActionType: fwk.Add},
 		{Resource: fwk.AssignedPod, ActionType: fwk.Delete},
 		{Resource: fwk.AssignedPod, ActionType: fwk.UpdatePodLabel},
@@ -60,12 +62,26 @@ func kindOf(event fwk.ClusterEvent) (kinds heap.EventSet) {
 		{Resource: fwk.Node, ActionType: fwk.UpdateNodeAllocatable},
 		{Resource: fwk.Node, ActionType: fwk.UpdateNodeLabel},
 		{Resource: fwk.Node, ActionType: fwk.UpdateNodeTaint},
-	} {
+	}
+}
+
+// kindOf returns the kind of an event that has happened; none if no rule listens. An update of which nothing more is known is
+// none of the updates that rules listen to.
+func kindOf(event fwk.ClusterEvent) heap.EventSet {
+	if i := slices.IndexFunc(kinds(), func(k fwk.ClusterEvent) bool { return k.Resource == event.Resource && k.ActionType == event.ActionType }); i >= 0 {
+		return 1 << i
+	}
+	return 0
+}
+
+// kindsOf returns the kinds that a rule listens to if it names several actions at once.
+func kindsOf(event fwk.ClusterEvent) (set heap.EventSet) {
+	for i, k := range kinds() {
 		if k.Resource == event.Resource && k.ActionType&event.ActionType != 0 {
-			kinds |= 1 << i
+			set |= 1 << i
 		}
 	}
-	return kinds
+	return set
 }
 
 // change is what a rule is told of an event.

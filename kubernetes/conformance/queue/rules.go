@@ -24,7 +24,7 @@ type rule struct {
 	helps  func(pod *v1.Pod, c change) bool
 }
 
-// Rules returns the names of the filters that the queue knows, and for each what may help a pod that it refused.
+// rules returns kube-scheduler's default filters, and for each what may help a pod that it refused.
 func rules() []rule {
 	on := func(r fwk.EventResource, a fwk.ActionType) fwk.ClusterEvent {
 		return fwk.ClusterEvent{Resource: r, ActionType: a}
@@ -57,7 +57,7 @@ func rules() []rule {
 
 func (r *rule) kinds() (kinds heap.EventSet) {
 	for _, e := range r.events {
-		kinds |= kindOf(e)
+		kinds |= kindsOf(e)
 	}
 	return kinds
 }
