@@ -164,7 +164,7 @@ func (e *evaluation) filter() {
 			}
 		}
 		if e.only != topology.None {
-			if c.group[e.only] != gr || e.exceptions.has(e.only) {
+			if c.slots[e.only].group != gr || e.exceptions.has(e.only) {
 				continue
 			}
 			f.top, f.size, f.single = e.only, 1, true
@@ -180,7 +180,7 @@ func (e *evaluation) filterExceptions(first bool) {
 	c, x := e.c, &e.exceptions
 	x.fine = x.fine[:0]
 	for _, n := range x.nodes {
-		gr := c.group[n]
+		gr := c.slots[n].group
 		if gr == noGroup || e.only != topology.None && n != e.only {
 			continue
 		}
@@ -435,7 +435,7 @@ func (e *evaluation) best() Choice {
 	var winner *scoredGroup
 	for i := range e.feasible {
 		f := &e.feasible[i]
-		total := e.shared(f) + int64(c.local[f.top])
+		total := e.shared(f) + int64(c.slots[f.top].local)
 		if winner == nil || total > choice.Score || total == choice.Score && c.p.g.before(f.top, choice.Node) {
 			choice.Node, choice.Score, winner = f.top, total, f
 		}

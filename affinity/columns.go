@@ -25,9 +25,7 @@ type columns struct {
 	byTuple map[string]int32
 	active  []int32 // groups with nodes
 
-	group []int32 // of each node, noGroup if it is in none
-	at    []int32 // its index in the heap of its group
-	local []int32 // its score
+	slots []slot // by NodeID
 
 	built      bool
 	dropped    bool
@@ -38,6 +36,13 @@ type columns struct {
 	// scratch
 	tuple    tuple
 	tupleKey []byte
+}
+
+// slot is where a node stands.
+type slot struct {
+	group int32 // noGroup if it is in none
+	at    int32 // index in the heap of its group
+	local int32 // score
 }
 
 const noGroup = -1
@@ -113,7 +118,7 @@ func (c *columns) drop() {
 	}
 	g.releaseStatic(&c.static)
 	// A plan may still point here; the memory goes now.
-	c.groups, c.byTuple, c.active, c.group, c.at, c.local = nil, nil, nil, nil, nil, nil
+	c.groups, c.byTuple, c.active, c.slots = nil, nil, nil, nil
 }
 
 // refresh brings the columns up to date and makes them the most recently used. O(changes since) as a rule, else O(nodes).
@@ -142,7 +147,7 @@ func (g *Graph) maxColumnBytes() int {
 }
 
 func (c *columns) size() int {
-	return 12*cap(c.group) + 4*c.p.g.x.Len() + len(c.groups)*(80+16*len(c.tuple)) + 1024
+	return 12*cap(c.slots) + 4*c.p.g.x.Len() + len(c.groups)*(80+16*len(c.tuple)) + 1024
 }
 
 // build computes the columns from nothing.
@@ -154,9 +159,12 @@ func (c *columns) build() {
 	c.groups, c.active = c.groups[:0], c.active[:0]
 	c.byTuple = make(map[string]int32)
 	n := g.x.Cap()
-	c.group, c.at, c.local = resize(c.group, n), resize(c.at, n), resize(c.local, n)
-	for i := range c.group {
-		c.group[i] = noGroup
+	if cap(c.slots) < n {
+		c.slots = make([]slot, n, n+n/8)
+	}
+	c.slots = c.slots[:n]
+	for i := range c.slots {
+		c.slots[i].group = noGroup
 	}
 	candidates := g.x.Live()
 	if c.match != nil {
@@ -165,23 +173,14 @@ func (c *columns) build() {
 	for n := candidates.Next(0); n != topology.None; n = candidates.Next(n + 1) {
 		if c.look(n) {
 			gr := c.groupOf()
-			c.group[n] = gr
-			c.local[n] = c.localScore(n)
 			h := &c.groups[gr]
-			c.at[n] = int32(len(h.heap))
+			c.slots[n] = slot{gr, int32(len(h.heap)), c.localScore(n)}
 			h.heap = append(h.heap, n)
 		}
 	}
 	for _, gr := range c.active {
 		c.heapify(gr)
 	}
-}
-
-func resize(s []int32, n int) []int32 {
-	if cap(s) < n {
-		return make([]int32, n, n+n/8)
-	}
-	return s[:n]
 }
 
 // sync looks again at the nodes that changed. It reports false if it takes a build to be up to date.
@@ -195,8 +194,8 @@ func (c *columns) sync() bool {
 	if len(dirty) > g.x.Len()/2+8 {
 		return false
 	}
-	for n := len(c.group); n < g.x.Cap(); n++ {
-		c.group, c.at, c.local = append(c.group, noGroup), append(c.at, 0), append(c.local, 0)
+	for len(c.slots) < g.x.Cap() {
+		c.slots = append(c.slots, slot{group: noGroup})
 	}
 	for _, n := range dirty {
 		c.repair(n)
@@ -208,29 +207,27 @@ func (c *columns) sync() bool {
 
 // repair brings one node up to date.
 func (c *columns) repair(n topology.NodeID) {
-	was := c.group[n]
+	sl := &c.slots[n]
 	if !c.look(n) {
-		if was != noGroup {
+		if sl.group != noGroup {
 			c.leave(n)
 		}
 		return
 	}
 	score := c.localScore(n)
-	if was != noGroup && c.groups[was].tuple.equal(c.tuple) {
-		if score != c.local[n] {
-			better := score > c.local[n]
-			c.local[n] = score
-			c.fix(was, int(c.at[n]), better)
+	if sl.group != noGroup {
+		if c.groups[sl.group].tuple.equal(c.tuple) {
+			if was := sl.local; score != was {
+				sl.local = score
+				c.fix(sl.group, int(sl.at), score > was)
+			}
+			return
 		}
-		return
-	}
-	if was != noGroup {
 		c.leave(n)
 	}
 	gr := c.groupOf()
-	c.group[n], c.local[n] = gr, score
 	h := &c.groups[gr]
-	c.at[n] = int32(len(h.heap))
+	*sl = slot{gr, int32(len(h.heap)), score}
 	h.heap = append(h.heap, n)
 	c.up(gr, len(h.heap)-1)
 }
@@ -265,17 +262,17 @@ func (c *columns) groupOf() int32 {
 
 // leave takes node n out of its group. Empty groups are kept for the next node of their kind until they are many.
 func (c *columns) leave(n topology.NodeID) {
-	gr := c.group[n]
+	gr := c.slots[n].group
 	h := &c.groups[gr]
-	i, last := int(c.at[n]), len(h.heap)-1
-	c.group[n] = noGroup
+	i, last := int(c.slots[n].at), len(h.heap)-1
+	c.slots[n].group = noGroup
 	moved := h.heap[last]
 	h.heap = h.heap[:last]
 	if i < last {
 		h.heap[i] = moved
-		c.at[moved] = int32(i)
+		c.slots[moved].at = int32(i)
 		c.fix(gr, i, true)
-		c.fix(gr, int(c.at[moved]), false)
+		c.fix(gr, int(c.slots[moved].at), false)
 	}
 	if last > 0 {
 		return
@@ -299,7 +296,7 @@ func (c *columns) compact() {
 		h.at = int32(i)
 		c.active[i] = int32(len(kept))
 		for _, n := range h.heap {
-			c.group[n] = c.active[i]
+			c.slots[n].group = c.active[i]
 		}
 		c.tupleKey = c.tupleKey[:0]
 		for _, v := range h.tuple {
@@ -363,8 +360,8 @@ func (c *columns) localScore(n topology.NodeID) int32 {
 
 // wins reports whether node a stands above b in a heap.
 func (c *columns) wins(a, b topology.NodeID) bool {
-	if c.local[a] != c.local[b] {
-		return c.local[a] > c.local[b]
+	if c.slots[a].local != c.slots[b].local {
+		return c.slots[a].local > c.slots[b].local
 	}
 	return c.p.g.before(a, b)
 }
@@ -392,11 +389,11 @@ func (c *columns) up(gr int32, i int) {
 			break
 		}
 		h[i] = h[parent]
-		c.at[h[i]] = int32(i)
+		c.slots[h[i]].at = int32(i)
 		i = parent
 	}
 	h[i] = n
-	c.at[n] = int32(i)
+	c.slots[n].at = int32(i)
 }
 
 func (c *columns) down(gr int32, i int) {
@@ -417,9 +414,9 @@ func (c *columns) down(gr int32, i int) {
 			break
 		}
 		h[i] = h[best]
-		c.at[h[i]] = int32(i)
+		c.slots[h[i]].at = int32(i)
 		i = best
 	}
 	h[i] = n
-	c.at[n] = int32(i)
+	c.slots[n].at = int32(i)
 }

@@ -54,7 +54,7 @@ func (x *exceptions) add(n topology.NodeID, c *columns) {
 	}
 	x.mark[n] = x.epoch
 	x.nodes = append(x.nodes, n)
-	if gr := c.group[n]; gr != noGroup {
+	if gr := c.slots[n].group; gr != noGroup {
 		if x.taken[gr] == 0 {
 			x.used = append(x.used, gr)
 		}

@@ -11,9 +11,10 @@ import (
 //
 // A key is coarse if its domains are few and large (zone): nodes are grouped by it, and counts are looked up for the group.
 // It is fine if they are many and small (hostname). A plan begins with columns that it shares with every class of the same
-// demand, and looks at the nodes of the fine domains that have counts one by one (exceptions). Once it has looked at as
-// many as there are nodes, it gets columns of its own, in which the fine counts are part of what makes a group: so what
-// it pays is never much more than twice what the better way costs, as in the ski rental problem.
+// demand, and looks at the nodes of the fine domains that have counts one by one (exceptions). With columns of its own, in
+// which the fine counts are part of what makes a group, it would look at the nodes that changed since its last decision
+// instead. It changes to the better way once the difference has cost as much as a pass over all nodes: so what it pays
+// is never much more than twice what the better way costs, as in the ski rental problem.
 type plan struct {
 	p *Profile
 	r *rules
@@ -22,7 +23,8 @@ type plan struct {
 	domains int    // of its keys, then
 
 	shared, own *columns // nil, or dropped meanwhile, if there are none
-	rent        int      // exceptions looked at since own was nil, as far as they are many
+	seen        int64    // position in the dirty log at the last decision
+	rent        int      // what the worse way has cost so far
 	prev, next  *plan
 }
 
@@ -60,6 +62,9 @@ const (
 	fineMax = 60
 	// Up to so many exceptions a decision need no columns of their own.
 	exceptionsMax = 32
+	// What it costs to look at an exception, and to bring a changed node up to date, as measured against sorting a node into
+	// new columns.
+	exceptionCost, changeCost = 4, 2
 )
 
 // planOf returns the plan of a class, with its layout up to date. O(1) if it is known and unchanged.
@@ -231,16 +236,21 @@ func (pl *plan) columns() *columns {
 	if len(pl.fine) > 0 {
 		pl.eachFine(func(c *counts, _ topology.KeyID) { used += c.used })
 	}
-	few := pl.p.g.exceptionsMax
-	owns := pl.own != nil && !pl.own.dropped
-	switch {
-	case owns && used <= few/2:
+	g := pl.p.g
+	changed := int(min(g.log.end()-pl.seen, int64(g.x.Len())))
+	pl.seen = g.log.end()
+	if pl.own != nil && pl.own.dropped {
+		pl.own, pl.rent = nil, 0
+	}
+	if pl.own != nil {
+		if pl.rent = max(0, pl.rent+changeCost*changed-exceptionCost*used); pl.rent <= g.x.Len() && used > g.exceptionsMax/2 {
+			pl.own.refresh()
+			return pl.own
+		}
 		pl.dropOwn()
-	case owns:
-		pl.own.refresh()
-		return pl.own
-	case used > few:
-		if pl.rent += used; pl.rent > pl.p.g.x.Len() {
+		pl.rent = 0
+	} else if used > g.exceptionsMax {
+		if pl.rent = max(0, pl.rent+exceptionCost*used-changeCost*changed); pl.rent > g.x.Len() {
 			pl.own, pl.rent = pl.p.newColumns("", pl), 0
 			pl.own.refresh()
 			return pl.own
