@@ -96,7 +96,10 @@ func (l *Layout) TakeAlignedCPUs(free CPUSet, n int, h Hint, o CPUOptions) (CPUS
 		return first, err
 	}
 	rest, err := l.TakeCPUs(free.Minus(first), n-first.Len(), o)
-	return first.Or(rest), err
+	if err != nil {
+		return CPUSet{}, err
+	}
+	return first.Or(rest), nil
 }
 
 // alignedCPUs are the CPUs of the nodes, or of all packages that the nodes

@@ -78,6 +78,8 @@ type Unplaceable struct {
 	// under it failed; otherwise the policy refused Hint.
 	Admitted bool
 	Hint     Hint
+	// Before holds where the containers before this one would have gone.
+	Before []ContainerPlacement
 	// Reasons, one a resource at least.
 	Reasons []Reason
 }
@@ -107,7 +109,7 @@ func (p *planner) refusal(pod, container string, m MergeResult, err error) error
 	if !ok {
 		return fmt.Errorf("pod %q, container %q: %w", pod, container, err)
 	}
-	return &Unplaceable{Pod: pod, Container: container, Hint: m.Hint, Admitted: m.Admit, Reasons: r}
+	return &Unplaceable{Pod: pod, Container: container, Hint: m.Hint, Admitted: m.Admit, Before: p.out.Containers, Reasons: r}
 }
 
 func (p *planner) explain(m MergeResult, resources []Resource) error {

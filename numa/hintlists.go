@@ -55,13 +55,15 @@ func (l *Layout) mergeLists(lists [][]Hint, closest bool) Hint {
 	}
 	c := chooser{l: l, closest: closest}
 	for _, list := range lists {
-		narrowest := 0
+		narrowest := MaxNodeID + 2 // an empty mask, too, counts as narrow
 		for i := range list {
-			if n := list[i].Nodes.Len(); !list[i].Any && (narrowest == 0 || n < narrowest) {
-				narrowest = n
+			if !list[i].Any {
+				narrowest = min(narrowest, list[i].Nodes.Len())
 			}
 		}
-		c.best = max(c.best, narrowest)
+		if narrowest <= MaxNodeID+1 {
+			c.best = max(c.best, narrowest)
+		}
 	}
 	if len(l.nodeIDs) <= denseLimit {
 		l.denseIntersections(lists, &c)

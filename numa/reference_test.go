@@ -12,9 +12,9 @@ import (
 func productMerge(l *Layout, lists [][]Hint, closest bool) Hint {
 	aim := 0
 	for _, list := range lists {
-		narrowest := 0
+		narrowest := -1
 		for _, h := range list {
-			if n := h.Nodes.Len(); !h.Any && (narrowest == 0 || n < narrowest) {
+			if n := h.Nodes.Len(); !h.Any && (narrowest < 0 || n < narrowest) {
 				narrowest = n
 			}
 		}

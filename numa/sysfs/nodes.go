@@ -117,7 +117,7 @@ func (r *reader) oneNode() error {
 func (r *reader) node(id int) (numa.Node, numa.CPUSet, error) {
 	dir := fmt.Sprintf("%s/node%d", nodeDir, id)
 	n := numa.Node{ID: id}
-	cpus, _, err := r.cpuSet(dir+"/cpulist", dir+"/cpumap")
+	cpus, _, err := r.cpuSet(dir+"/cpumap", dir+"/cpulist")
 	if err != nil {
 		return n, cpus, err
 	}

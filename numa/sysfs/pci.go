@@ -91,7 +91,7 @@ func (r *reader) near(dir string) (numa.Mask, error) {
 	if _, ok := r.nodeAt[node]; ok {
 		return numa.MaskOf(node), nil
 	}
-	cpus, found, err := r.cpuSet(path.Join(dir, "local_cpulist"), path.Join(dir, "local_cpus"))
+	cpus, found, err := r.cpuSet(path.Join(dir, "local_cpus"), path.Join(dir, "local_cpulist"))
 	if err != nil || !found || cpus.Contains(r.online) {
 		return m, err
 	}

@@ -159,7 +159,7 @@ func (r *reader) cpus() error {
 func (r *reader) cpu(id int, dies map[int]int, packages map[string]int) (numa.CPU, error) {
 	dir := fmt.Sprintf("%s/cpu%d/topology/", cpuDir, id)
 	c := numa.CPU{ID: id, Core: id, Node: -1}
-	siblings, _, err := r.cpuSet(dir+"core_cpus_list", dir+"thread_siblings_list", dir+"core_cpus", dir+"thread_siblings")
+	siblings, _, err := r.cpuSet(dir+"core_cpus", dir+"thread_siblings", dir+"core_cpus_list", dir+"thread_siblings_list")
 	if err != nil {
 		return c, err
 	}
@@ -169,7 +169,7 @@ func (r *reader) cpu(id int, dies map[int]int, packages map[string]int) (numa.CP
 	if c.Package, err = r.number(dir+"physical_package_id", -1); err != nil {
 		return c, err
 	}
-	same, found, err := r.cpuSet(dir+"package_cpus_list", dir+"core_siblings_list", dir+"package_cpus", dir+"core_siblings")
+	same, found, err := r.cpuSet(dir+"package_cpus", dir+"core_siblings", dir+"package_cpus_list", dir+"core_siblings_list")
 	if err != nil {
 		return c, err
 	}
@@ -184,7 +184,7 @@ func (r *reader) cpu(id int, dies map[int]int, packages map[string]int) (numa.CP
 		}
 		c.Package = packages[key]
 	}
-	die, found, err := r.cpuSet(dir+"die_cpus_list", dir+"die_cpus")
+	die, found, err := r.cpuSet(dir+"die_cpus", dir+"die_cpus_list")
 	if err != nil {
 		return c, err
 	}
@@ -246,7 +246,7 @@ func (r *reader) caches() error {
 			if c.ID, err = r.number(dir+"id", -1); err != nil {
 				return err
 			}
-			if c.CPUs, _, err = r.cpuSet(dir+"shared_cpu_list", dir+"shared_cpu_map"); err != nil {
+			if c.CPUs, _, err = r.cpuSet(dir+"shared_cpu_map", dir+"shared_cpu_list"); err != nil {
 				return err
 			}
 			if c.Bytes, err = r.size(dir + "size"); err != nil {
