@@ -24,6 +24,12 @@ const mayImport = `
 	heap:                  internal/invariants
 	topology:              berth heap internal/invariants github.com/google/btree
 	numa:                  berth heap internal/invariants
+	numa/sysfs:            numa
+	numa/hwloc:            numa
+	numa/nccl:             numa
+	numa/nvidiasmi:        numa
+	numa/ring:             internal/invariants
+	numa/runqueue:         numa internal/invariants
 	affinity:              berth heap internal/invariants topology numa github.com/google/btree gonum.org/v1/gonum
 	cache:                 berth heap internal/invariants topology numa affinity github.com/google/btree golang.org/x/sync
 	score:                 berth heap internal/invariants topology numa affinity cache golang.org/x/sync
@@ -32,6 +38,7 @@ const mayImport = `
 	internal/reference/gpu: berth
 	internal/gen:           berth internal/reference
 	internal/openb:         berth
+	internal/tartree:
 
 	benchmarks:            berth heap topology numa affinity cache score internal/gen internal/openb internal/reference/gpu golang.org/x/sync gonum.org/v1/gonum
 	benchmarks/compare:    berth heap topology numa affinity cache score internal/gen internal/openb internal/reference/gpu golang.org/x/sync gonum.org/v1/gonum benchmarks
