@@ -1,6 +1,7 @@
 package fast
 
 import (
+	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -19,9 +20,8 @@ type Scheduler struct {
 	pipeline  *score.Pipeline
 	converter *conformance.Converter
 	budgets   []berth.PodDisruptionBudget
-	// waiting are the pods that have no node, and bound those that were seen on one.
+	// waiting are the pods that have no node.
 	waiting map[berth.PodKey]*berth.Pod
-	bound   map[berth.PodKey]bool
 	scratch affinity.Evaluation
 	// next is the pod that is decided on next; see Prepare.
 	next *berth.Pod
@@ -37,7 +37,7 @@ func New(c *conformance.Cluster) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Scheduler{cache: state, converter: converter, waiting: map[berth.PodKey]*berth.Pod{}, bound: map[berth.PodKey]bool{}}
+	s := &Scheduler{cache: state, converter: converter, waiting: map[berth.PodKey]*berth.Pod{}}
 	for _, b := range c.Budgets {
 		s.budgets = append(s.budgets, *convert.PodDisruptionBudget(b))
 	}
@@ -108,11 +108,11 @@ func (s *Scheduler) setPod(pod *v1.Pod) error {
 	s.cache.Denominate(p.Key())
 	delete(s.waiting, p.Key())
 	if p.NodeName != "" {
-		if s.bound[p.Key()] {
+		err := s.cache.AddPod(p)
+		if errors.Is(err, cache.ErrPodExists) {
 			return s.cache.UpdatePod(p)
 		}
-		s.bound[p.Key()] = true
-		return s.cache.AddPod(p)
+		return err
 	}
 	s.waiting[p.Key()] = p
 	if p.NominatedNodeName == "" || !s.knows(p.NominatedNodeName) {
@@ -143,7 +143,6 @@ func (s *Scheduler) removePod(k berth.PodKey) error {
 		delete(s.waiting, k)
 		return nil
 	}
-	delete(s.bound, k)
 	return s.cache.RemovePod(k)
 }
 

@@ -13,71 +13,59 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
-	"github.com/berth-go/berth/kubernetes/conformance"
 	"github.com/berth-go/berth/kubernetes/conformance/differential"
 	"github.com/berth-go/berth/kubernetes/conformance/schedulers"
 )
 
 func main() {
 	var (
-		seed     = flag.Uint64("seed", 0, "seed of the questions; 0 draws one")
-		first    = flag.Uint64("first", 0, "number of the first script of the seed")
-		verdicts = flag.Int("verdicts", 1_000_000, "stop after this many node verdicts")
-		scores   = flag.Int("scores", 1_000_000, "... and this many scores")
-		limit    = flag.Duration("time", 15*time.Minute, "stop after this time in any case")
+		c        differential.Comparison
+		with     = flag.String("with", schedulers.Berth, "who is compared with kube-scheduler: berth or reference")
 		minimise = flag.Duration("minimise", 2*time.Minute, "time to minimise a difference")
 		dir      = flag.String("dir", os.TempDir(), "where a difference is written to")
 		keep     = flag.Bool("continue", false, "go on after a difference")
 		replay   = flag.String("replay", "", "replay this file only")
-		with     = flag.String("with", schedulers.Berth, "who is compared with kube-scheduler: berth or reference")
 	)
+	flag.Uint64Var(&c.Seed, "seed", 0, "seed of the questions; 0 draws one")
+	flag.Uint64Var(&c.First, "first", 0, "number of the first script of the seed")
+	flag.IntVar(&c.Verdicts, "verdicts", 1_000_000, "stop after this many node verdicts")
+	flag.IntVar(&c.Scores, "scores", 1_000_000, "... and this many scores")
+	flag.DurationVar(&c.Time, "time", 15*time.Minute, "stop after this time in any case")
+	flag.IntVar(&c.Workers, "workers", runtime.GOMAXPROCS(0), "scripts that run at once")
 	flag.Parse()
-	ours, err := schedulers.Named(*with)
-	if err != nil {
+	var err error
+	if c.Ours, err = schedulers.Named(*with); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	judge, _ := schedulers.Named(schedulers.Kube)
-	c := comparison{ours, judge}
+	c.Judge, _ = schedulers.Named(schedulers.Kube)
 	if *replay != "" {
-		os.Exit(c.replay(*replay))
+		os.Exit(replayFile(&c, *replay))
 	}
-	if *seed == 0 {
-		*seed = rand.Uint64()
+	if c.Seed == 0 {
+		c.Seed = rand.Uint64()
 	}
-	fmt.Printf("seed %d\n", *seed)
-	start, found := time.Now(), 0
-	var total differential.Counts
-	i := *first
-	for ; (total.Verdicts < *verdicts || total.Scores < *scores) && time.Since(start) < *limit; i++ {
-		script := differential.Generate(*seed, i)
-		counts, difference, err := script.Run(c.ours, c.judge)
-		total.Add(counts)
-		if difference == nil && err == nil {
-			continue
+	fmt.Printf("seed %d\n", c.Seed)
+	start, differences := time.Now(), 0
+	scripts, total := c.Run(func(f differential.Finding) bool {
+		differences++
+		fmt.Printf("script %d: ", f.Number)
+		report(f.Script, f.Difference, f.Err)
+		if f.Err == nil {
+			write(&c, f, *minimise, filepath.Join(*dir, fmt.Sprintf("difference-%d-%d.yaml", c.Seed, f.Number)))
 		}
-		found++
-		fmt.Printf("script %d: ", i)
-		report(script, difference, err)
-		if err == nil {
-			c.write(script, difference.Kind(), filepath.Join(*dir, fmt.Sprintf("difference-%d-%d.yaml", *seed, i)), time.Now().Add(*minimise))
-		}
-		if !*keep {
-			break
-		}
-	}
+		return *keep
+	})
 	fmt.Printf("%d scripts, %d questions, %d changes: %d verdicts, %d scores, %d preemptions with %d candidates compared in %v, %d differences\n",
-		i-*first, total.Questions, total.Changes, total.Verdicts, total.Scores, total.Preemptions, total.Candidates,
-		time.Since(start).Round(time.Second), found)
-	if found > 0 {
+		scripts, total.Questions, total.Changes, total.Verdicts, total.Scores, total.Preemptions, total.Candidates,
+		time.Since(start).Round(time.Second), differences)
+	if differences > 0 {
 		os.Exit(1)
 	}
 }
-
-// comparison is who is compared with whom.
-type comparison struct{ ours, judge conformance.Open }
 
 func report(s *differential.Script, difference *differential.Difference, err error) {
 	if err != nil {
@@ -90,17 +78,9 @@ func report(s *differential.Script, difference *differential.Difference, err err
 	}
 }
 
-// write minimises a script that shows a difference of the kind, and writes it to a file.
-func (c comparison) write(s *differential.Script, kind, path string, deadline time.Time) {
-	small := differential.Minimise(s, func(s *differential.Script) bool {
-		_, difference, err := s.Run(c.ours, c.judge)
-		return err == nil && difference != nil && difference.Kind() == kind
-	}, deadline)
-	_, difference, err := small.Run(c.ours, c.judge)
-	if err != nil || difference == nil {
-		fmt.Println("it does not show again:", err)
-		return
-	}
+// write minimises what was found and writes it to a file.
+func write(c *differential.Comparison, f differential.Finding, limit time.Duration, path string) {
+	small, difference := c.Minimise(f, limit)
 	head := append([]string{"go run ./cmd/differential -replay " + filepath.Base(path)}, difference.Lines...)
 	if err := small.File(path, head); err != nil {
 		fmt.Println(err)
@@ -110,14 +90,14 @@ func (c comparison) write(s *differential.Script, kind, path string, deadline ti
 	report(small, difference, nil)
 }
 
-// replay runs the script of a file and returns the exit status.
-func (c comparison) replay(path string) int {
+// replayFile runs one script and returns the exit status.
+func replayFile(c *differential.Comparison, path string) int {
 	s, err := differential.Read(path)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	counts, difference, err := s.Run(c.ours, c.judge)
+	counts, difference, err := s.Run(c.Ours, c.Judge)
 	if difference != nil || err != nil {
 		report(s, difference, err)
 		return 1
