@@ -229,10 +229,11 @@ func changesCompany(pod *v1.Pod, c change) bool {
 		return movesDomain(wanted, hated, c)
 	}
 	wants := func(p *v1.Pod) bool { return p != nil && len(wanted) > 0 && all(wanted, pod, p) }
-	objects := func(p *v1.Pod) bool { return p != nil && (some(hated, pod, p) || some(antiAffinityTerms(p), p, pod)) }
+	hates := func(p *v1.Pod) bool { return p != nil && some(hated, pod, p) }
+	hatedBy := func(p *v1.Pod) bool { return p != nil && some(antiAffinityTerms(p), p, pod) }
 	came := wants(c.pod) && !wants(c.oldPod)
 	left := wants(c.oldPod) && !wants(c.pod)
-	return came || left && all(wanted, pod, pod) || objects(c.oldPod) && !objects(c.pod)
+	return came || left && all(wanted, pod, pod) || hates(c.oldPod) && !hates(c.pod) || hatedBy(c.oldPod) && !hatedBy(c.pod)
 }
 
 func movesDomain(wanted, hated []v1.PodAffinityTerm, c change) bool {
