@@ -78,7 +78,7 @@ func Answer(m Machine, pod Pod, policy, scope string) (Outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	placement, err := s.Plan(pod.request())
+	placement, err := s.Plan(pod.request(m.knowsMemory()))
 	var no *numa.Unplaceable
 	switch {
 	case err == nil:
@@ -126,9 +126,20 @@ func result(l *numa.Layout, c numa.ContainerPlacement) Result {
 	return r
 }
 
+// knowsMemory reports whether the case says anything about memory; otherwise
+// the memory manager is taken to be off.
+func (m Machine) knowsMemory() bool {
+	for _, n := range m.Nodes {
+		if n.Memory != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // request keeps what the kubelet aligns: CPUs and memory of guaranteed pods,
 // CPUs only by whole numbers.
-func (p Pod) request() *numa.Request {
+func (p Pod) request(memory bool) *numa.Request {
 	guaranteed := true
 	for _, list := range [][]Container{p.InitContainers, p.Apps} {
 		for _, c := range list {
@@ -142,7 +153,7 @@ func (p Pod) request() *numa.Request {
 			if guaranteed && c.MilliCPU%1000 == 0 {
 				n.CPUs = int(c.MilliCPU / 1000)
 			}
-			if guaranteed {
+			if guaranteed && memory {
 				n.Memory = []numa.Memory{{Bytes: c.Memory << 20}}
 			}
 			for _, d := range c.Devices {
@@ -162,20 +173,13 @@ func (m Machine) state(cfg numa.Config) (*numa.State, *numa.Layout, error) {
 	earlier := numa.ContainerPlacement{Name: "earlier"}
 	placement := &numa.Placement{Name: "earlier"}
 	cpu := 0
-	memoryKnown := false
-	for _, n := range m.Nodes {
-		memoryKnown = memoryKnown || n.Memory != nil
-	}
 	for i, n := range m.Nodes {
 		node := numa.Node{ID: n.ID}
-		switch {
-		case n.Memory != nil:
+		if n.Memory != nil {
 			node.Memory = []numa.Memory{{Bytes: int64(n.Memory.Total) << 20}}
 			if taken := int64(n.Memory.Total-n.Memory.Free) << 20; taken > 0 {
 				placement.Memory = append(placement.Memory, numa.MemoryBlock{Node: n.ID, Bytes: taken})
 			}
-		case !memoryKnown: // memory is not what the case is about
-			node.Memory = []numa.Memory{{Bytes: 1 << 50}}
 		}
 		machine.Nodes = append(machine.Nodes, node)
 		for j := range n.CPUs {
