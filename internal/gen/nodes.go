@@ -103,7 +103,9 @@ func (g *Generator) scalars(lo, hi int) map[string]int64 {
 	return scalars
 }
 
-func imageNames() []string { return []string{"app-a:v1", "app-b:v1", "base:latest", "huge:v2", "tiny:v3"} }
+func imageNames() []string {
+	return []string{"app-a:v1", "app-b:v1", "base:latest", "huge:v2", "tiny:v3"}
+}
 
 func (g *Generator) nodeImages() []berth.ContainerImage {
 	sizes := []int64{180 * mib, 700 * mib, 90 * mib, 3 * gib, 4 * mib}
