@@ -15,8 +15,15 @@ func kindsOf(scheduler string) (kinds, error) {
 		return nil, err
 	}
 	placing := func(c *casefile.Case) []string { return c.Check(open, scheduler == schedulers.Kube) }
-	return kinds{
+	all := kinds{
 		"filter": placing, "score": placing, "spread": placing, "affinity": placing, "antiaffinity": placing,
 		"taint": placing, "resources": placing, "preemption": placing, "cache": placing, "perf": placing,
-	}, nil
+	}
+	if scheduler != schedulers.Reference {
+		all["queue"] = func(c *casefile.Case) []string { return queueCase(c, scheduler) }
+	}
+	if scheduler == schedulers.Berth {
+		all["numa"] = numaCase
+	}
+	return all, nil
 }
