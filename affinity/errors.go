@@ -16,6 +16,9 @@ var (
 	ErrPodExists = errors.New("affinity: pod exists")
 	// ErrConfig is returned for a Config or ProfileConfig that makes no sense.
 	ErrConfig = errors.New("affinity: bad configuration")
+	// ErrAmount is returned for a pod whose requests would make the sum on its node too large to count: more than
+	// 2^61 of a resource.
+	ErrAmount = errors.New("affinity: sum of requests out of range")
 	// ErrDevices is returned for a pod whose GPUs are not there or not free.
 	ErrDevices = errors.New("affinity: GPUs not free")
 )

@@ -49,6 +49,24 @@ func (g *Graph) needOf(p *berth.Pod) need {
 	return n
 }
 
+// maxUsed bounds what can be used of a resource on a node, so that no sum or difference of amounts overflows.
+const maxUsed = 1 << 61
+
+// countable reports whether one more such pod keeps the sums on the node in range.
+func (n *need) countable(s *nodeState) bool {
+	if s.used.cpu+n.request.cpu > maxUsed || s.used.memory+n.request.memory > maxUsed ||
+		s.used.ephemeral+n.request.ephemeral > maxUsed ||
+		s.scored.MilliCPU+n.scored.MilliCPU > maxUsed || s.scored.Memory+n.scored.Memory > maxUsed {
+		return false
+	}
+	for _, r := range n.scalars {
+		if sc := s.scalar(r.id); sc != nil && sc.used+r.amount > maxUsed {
+			return false
+		}
+	}
+	return true
+}
+
 const anyIP = "0.0.0.0"
 
 // usePort counts d more users of a host port.

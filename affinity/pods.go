@@ -50,7 +50,7 @@ func (g *Graph) namespaceID(name string) int32 {
 // Bind places a pod on a node, whether or not any rule allows it: what has happened in the cluster is not refused. Its
 // GPUs are the exception (see berth.GPURequest.Devices): two pods can't hold the same. A nomination of the pod ends.
 //
-// The errors are a *berth.Fault, ErrUnknownNode, ErrPodExists or ErrDevices. Cost: O(spec) to find the class, O(matching terms)
+// The errors are a *berth.Fault, ErrUnknownNode, ErrPodExists, ErrAmount or ErrDevices. Cost: O(spec) to find the class, O(matching terms)
 // to count; independent of the number of nodes and pods. Nothing is allocated for a pod of a known class, but for the
 // growth of tables.
 func (g *Graph) Bind(p *berth.Pod, node string) error {
@@ -69,6 +69,9 @@ func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
 	ns := g.namespaceID(p.Namespace)
 	if _, ok := g.podByKey.get(g.pods, ns, p.Name); ok {
 		return fmt.Errorf("%w: %v", ErrPodExists, p.Key())
+	}
+	if !c.need.countable(&g.nodes[n]) {
+		return fmt.Errorf("%w: pod %v on node %q", ErrAmount, p.Key(), g.x.Name(n))
 	}
 	var devices uint64
 	if p.GPU.Count > 0 {
