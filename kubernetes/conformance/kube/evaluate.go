@@ -69,6 +69,10 @@ func (s *Scheduler) filter(pod *v1.Pod) (*filtered, error) {
 	if err := s.look(); err != nil {
 		return nil, err
 	}
+	return s.filterSnapshot(pod)
+}
+
+func (s *Scheduler) filterSnapshot(pod *v1.Pod) (*filtered, error) {
 	nodes, err := s.snapshot.NodeInfos().List()
 	if err != nil {
 		return nil, err

@@ -171,3 +171,48 @@ func TestDecideIsAmongTheBest(t *testing.T) {
 		}
 	}
 }
+
+// TestImageHoldersOfUnchangedNodesAreStale shows why Evaluate makes all nodes look changed: kube-scheduler copies a node into
+// its snapshot with the number of nodes that held its images at that time, and again only when that node changes.
+func TestImageHoldersOfUnchangedNodesAreStale(t *testing.T) {
+	holder := func(name string) *v1.Node {
+		n := node(name, "4")
+		n.Status.Images = []v1.ContainerImage{{Names: []string{"app:1"}, SizeBytes: 500 << 20}}
+		return n
+	}
+	p := pod("p", "", "1")
+	p.Spec.Containers[0].Image = "app:1"
+	s := open(t, &conformance.Cluster{Nodes: []*v1.Node{holder("first"), node("bare", "4")}})
+	score := func() int64 {
+		t.Helper()
+		f, err := s.filterSnapshot(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &conformance.Evaluation{Scores: map[string]map[string]int64{}, Totals: map[string]int64{}}
+		if err := s.score(p, f, e); err != nil {
+			t.Fatal(err)
+		}
+		return e.Scores[conformance.ImageLocality]["first"]
+	}
+	if err := s.look(); err != nil {
+		t.Fatal(err)
+	}
+	alone := score()
+	if err := s.Apply(conformance.Change{AddNode: holder("second")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.inner.Cache.UpdateSnapshot(s.logger, s.snapshot); err != nil {
+		t.Fatal(err)
+	}
+	// One of two nodes held it, now two of three do, but the node counts one of three.
+	if stale := score(); stale >= alone {
+		t.Errorf("score %d after %d: the number of holders is not stale", stale, alone)
+	}
+	if err := s.look(); err != nil {
+		t.Fatal(err)
+	}
+	if fresh := score(); fresh <= alone {
+		t.Errorf("score %d after %d with another holder", fresh, alone)
+	}
+}
