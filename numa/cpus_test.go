@@ -112,7 +112,7 @@ func randomFree(rng *rand.Rand, l *Layout) CPUSet {
 
 func TestPackedEqualsTheSlowForm(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
-	for step := range 3_000 * *steps {
+	for step := range rounds(3_000) {
 		l := mustCompile(gridMachine(rng, randomIDs(rng, 1+rng.IntN(6)), 1+rng.IntN(4), 1+rng.IntN(2), 1+rng.IntN(3)))
 		free := randomFree(rng, l)
 		n := rng.IntN(free.Len() + 2)
@@ -131,7 +131,7 @@ func TestPackedEqualsTheSlowForm(t *testing.T) {
 // choices compares what the program chooses with what enumeration chooses.
 func TestBalanceEqualsGoingThroughAllCombinations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
-	for step := range 4_000 * *steps {
+	for step := range rounds(4_000) {
 		cores := 1 + rng.IntN(6)
 		l := mustCompile(gridMachine(rng, firstIDs(1+rng.IntN(7)), cores, 2, 1+rng.IntN(3)))
 		o := CPUOptions{AcrossNodes: true, FullCores: rng.IntN(2) == 0, AlignSockets: rng.IntN(4) == 0}

@@ -59,7 +59,7 @@ func exhaustive(l *Layout, free, fixed []int32, n int) []int32 {
 
 func TestBestConnectedEqualsExhaustiveSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 42))
-	for range 400 * *steps {
+	for range rounds(400) {
 		l := mustCompile(gpuMachine(rng, 2+rng.IntN(9), 0))
 		var free, fixed []int32
 		for i := range l.devices {
@@ -82,7 +82,7 @@ func TestBestConnectedEqualsExhaustiveSearch(t *testing.T) {
 
 func TestSeveralResourcesAreChosenTogether(t *testing.T) {
 	rng := rand.New(rand.NewPCG(43, 44))
-	for range 200 * *steps {
+	for range rounds(200) {
 		l := mustCompile(gpuMachine(rng, 2+rng.IntN(4), 2+rng.IntN(3)))
 		var gpus, nics []int32
 		for i, d := range l.devices {

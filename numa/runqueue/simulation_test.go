@@ -129,7 +129,7 @@ func TestFarFewerTasksRunRemotely(t *testing.T) {
 	for _, c := range []struct{ nodes, perNode int }{{2, 16}, {8, 16}, {64, 4}} {
 		workers := c.nodes * c.perNode
 		var r, m [2]float64
-		const rounds = 3
+		const rounds = 2
 		for seed := range uint64(rounds) {
 			q := newQueue(t, c.nodes, c.perNode, Config{Local: 4096})
 			ways := []picker{&anywhere{rand.New(rand.NewPCG(seed, 7)), make([][]int, workers)}, nearby{q}}
