@@ -2,6 +2,7 @@ package affinity
 
 import (
 	"math"
+	"slices"
 
 	"github.com/berth-go/berth"
 	"github.com/berth-go/berth/topology"
@@ -197,17 +198,14 @@ func (e *evaluation) filterExceptions(first bool) {
 }
 
 // mayBeFirst reports whether the required affinity of the pod is met anywhere, since no pod matches it and it matches
-// itself (plugins/interpodaffinity/filtering.go, satisfiesSelfAffinityCheck).
+// itself (plugins/interpodaffinity/filtering.go, satisfyPodAffinity). Whether it does may change with its namespace's labels.
 func (r *rules) mayBeFirst() bool {
-	if !r.first {
-		return false
-	}
 	for _, ctr := range r.affinity {
 		if ctr.total != 0 {
 			return false
 		}
 	}
-	return true
+	return len(r.affinity) > 0 && slices.ContainsFunc(r.class.matchers, func(l matcherLink) bool { return l.matcher == r.affinity[0].m })
 }
 
 // groupFeasible applies the rules that look at counts.

@@ -57,12 +57,10 @@ type rules struct {
 	class *class
 	// affinity are the required affinity terms. They count the pods that match all of them.
 	affinity []*counter
-	// first is whether the pod matches its own affinity terms, and so may be the first of a series.
-	first  bool
-	anti   []*counter
-	soft   []softPodTerm
-	spread []spreadRule
-	scored []spreadScore
+	anti     []*counter
+	soft     []softPodTerm
+	spread   []spreadRule
+	scored   []spreadScore
 	// allKeys: nodes that lack the key of a soft constraint are not scored.
 	allKeys bool
 }
@@ -143,7 +141,6 @@ func (p *Profile) compileAffinity(r *rules, terms []berth.PodAffinityTerm) {
 	}
 	for i := range terms {
 		m := g.matcher(selectors, false)
-		r.first = m.matches(g, c)
 		r.affinity = append(r.affinity, g.acquireCounter(m, counterSpec{key: g.x.Key(terms[i].TopologyKey), missing: topology.NoValue}))
 	}
 }

@@ -52,24 +52,36 @@ type pair struct {
 	profile   affinity.ProfileConfig
 }
 
-// twin is a cluster held twice: as plain specs for the reference, and as a graph.
+// twin is a cluster held twice: as plain specs for the reference, and as a graph, with a profile for each configuration. The
+// first answers until use says otherwise.
 type twin struct {
 	reference.Cluster
-	graph   *affinity.Graph
-	profile *affinity.Profile
+	graph    *affinity.Graph
+	configs  []pair
+	profiles []*affinity.Profile
+	profile  *affinity.Profile
 }
 
-func newTwin(c *gen.Cluster, cfg pair) (*twin, error) {
-	g, err := affinity.New(affinity.Config{Seed: 1, MaxIdleClasses: 3, MaxColumnBytes: 1 << 16})
+// use makes configuration i the one that answers.
+func (t *twin) use(i int) { t.Config, t.profile = t.configs[i].reference, t.profiles[i] }
+
+// tight are bounds under which hardly anything is kept.
+var tight = affinity.Config{Seed: 1, MaxIdleClasses: 3, MaxColumnBytes: 1 << 16}
+
+func newTwin(c *gen.Cluster, cfg affinity.Config, configs ...pair) (*twin, error) {
+	g, err := affinity.New(cfg)
 	if err != nil {
 		return nil, err
 	}
-	p, err := g.NewProfile(cfg.profile)
-	if err != nil {
-		return nil, err
+	t := &twin{graph: g, configs: configs}
+	for _, cfg := range configs {
+		p, err := g.NewProfile(cfg.profile)
+		if err != nil {
+			return nil, err
+		}
+		t.profiles = append(t.profiles, p)
 	}
-	t := &twin{graph: g, profile: p}
-	t.Config = cfg.reference
+	t.use(0)
 	t.Namespaces = c.Namespaces
 	for i := range c.Namespaces {
 		if err := g.SetNamespace(&c.Namespaces[i]); err != nil {
@@ -99,6 +111,7 @@ func (t *twin) add(p berth.Pod) error {
 	case p.NodeName != "":
 		if _, ok := topo.Lookup(p.NodeName); ok {
 			err = t.graph.Bind(&p, p.NodeName)
+			p.GPU.Devices = t.graph.Devices(p.Key()) // they stay when others go
 		}
 	case p.NominatedNodeName != "":
 		if _, ok := topo.Lookup(p.NominatedNodeName); ok {
@@ -197,7 +210,7 @@ func decisions(seed uint64) error {
 	opts.Nodes, opts.Pods = 1+rng.IntN(60), rng.IntN(150)
 	gn := gen.New(rng, opts)
 	cfgs := configs()
-	t, err := newTwin(gn.Cluster(), cfgs[rng.IntN(len(cfgs))])
+	t, err := newTwin(gn.Cluster(), tight, cfgs[rng.IntN(len(cfgs))])
 	if err != nil {
 		return fmt.Errorf("seed %d: %w", seed, err)
 	}

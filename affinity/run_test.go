@@ -18,11 +18,11 @@ func TestARunEqualsOneByOne(t *testing.T) {
 		opts.Nodes, opts.Pods, opts.GPU = 30, 60, 0
 		gn := gen.New(rng, opts)
 		c := gn.Cluster()
-		run, err := newTwin(c, pair{})
+		run, err := newTwin(c, tight, pair{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		single, err := newTwin(c, pair{})
+		single, err := newTwin(c, tight, pair{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,641 @@
+package affinity
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/topology"
+)
+
+// walker holds a graph against a recount from its pods and nodes alone, and collects what differs.
+type walker struct {
+	g        *Graph
+	profiles []*Profile
+	faults   []error
+}
+
+// CheckInvariants recounts everything that a graph keeps up to date: usage, links, counters, sets, columns, references. The
+// profiles must be all of the graph's. O(nodes * specs + pods * matchers).
+func (g *Graph) CheckInvariants(profiles ...*Profile) error {
+	w := &walker{g: g, profiles: profiles}
+	w.pods()
+	w.nodes()
+	w.taints()
+	w.images()
+	w.nominations()
+	w.classes()
+	w.matchers()
+	w.owners()
+	w.counters()
+	w.sets()
+	w.plans()
+	w.columns()
+	if g.log.paused {
+		w.fault("the log of changes is paused")
+	}
+	if len(w.faults) > 0 {
+		return fmt.Errorf("%d faults, the first: %w", len(w.faults), w.faults[0])
+	}
+	return nil
+}
+
+func (w *walker) fault(format string, args ...any) {
+	w.faults = append(w.faults, fmt.Errorf(format, args...))
+}
+
+func (w *walker) equal(what string, got, want any) {
+	if got != want {
+		w.fault("%s is %v, want %v", what, got, want)
+	}
+}
+
+// live iterates over the classes.
+func (w *walker) live(f func(*class)) {
+	for _, c := range w.g.classes {
+		if c != nil {
+			f(c)
+		}
+	}
+}
+
+func (w *walker) pods() {
+	g := w.g
+	free := make(map[podID]bool)
+	for _, id := range g.freePods {
+		free[id] = true
+	}
+	w.equal("number of pods", g.podByKey.n, len(g.pods)-len(free))
+	for i := range g.pods {
+		id, p := podID(i), &g.pods[i]
+		if free[id] {
+			continue
+		}
+		if got, ok := g.lookup(g.keyOf(id)); !ok || got != id {
+			w.fault("pod %v is found as %d %v, not %d", g.keyOf(id), got, ok, id)
+		}
+		if s := &g.nodes[p.node]; int(p.onNode) >= len(s.pods) || s.pods[p.onNode] != id {
+			w.fault("pod %v is not at %d on its node", g.keyOf(id), p.onNode)
+		}
+		if c := g.classes[p.class]; c == nil || int(p.inClass) >= len(c.pods) || c.pods[p.inClass] != id {
+			w.fault("pod %v is not at %d in its class", g.keyOf(id), p.inClass)
+		}
+	}
+	onNodes, inClasses := 0, 0
+	for n := range g.x.Live().All() {
+		onNodes += len(g.nodes[n].pods)
+	}
+	w.live(func(c *class) { inClasses += len(c.pods) })
+	w.equal("pods on nodes", onNodes, g.podByKey.n)
+	w.equal("pods in classes", inClasses, g.podByKey.n)
+}
+
+// nodes recounts what the pods of each node use.
+func (w *walker) nodes() {
+	g := w.g
+	for n := range g.x.Live().All() {
+		s, name := &g.nodes[n], g.x.Name(n)
+		want := nodeState{}
+		for _, id := range s.pods {
+			need := &g.classes[g.pods[id].class].need
+			want.podCount++
+			want.used.cpu += need.request.cpu
+			want.used.memory += need.request.memory
+			want.used.ephemeral += need.request.ephemeral
+			want.scored.MilliCPU += need.scored.MilliCPU
+			want.scored.Memory += need.scored.Memory
+			for _, r := range need.scalars {
+				want.addScalar(r.id).used += r.amount
+			}
+			for _, port := range need.ports {
+				want.usePort(port, 1)
+			}
+		}
+		w.equal("pods of "+name, s.podCount, want.podCount)
+		w.equal("use of "+name, s.used, want.used)
+		w.equal("scored use of "+name, s.scored, want.scored)
+		for id := range int32(len(g.resourceNames)) {
+			var got, wanted int64
+			if sc := s.scalar(id); sc != nil {
+				got = sc.used
+			}
+			if sc := want.scalar(id); sc != nil {
+				wanted = sc.used
+			}
+			w.equal("use of "+g.resourceNames[id]+" on "+name, got, wanted)
+		}
+		w.ports(s, &want, name)
+		w.gpus(n)
+	}
+}
+
+func (w *walker) ports(got, want *nodeState, name string) {
+	of := func(s *nodeState) map[berth.HostPort]int32 {
+		m := make(map[berth.HostPort]int32)
+		if s.extra != nil {
+			for _, u := range s.extra.ports {
+				m[u.port] += u.count
+			}
+		}
+		return m
+	}
+	if !maps.Equal(of(got), of(want)) {
+		w.fault("ports of %s are %v, want %v", name, of(got), of(want))
+	}
+}
+
+func (w *walker) gpus(n topology.NodeID) {
+	g := w.g
+	s := &g.nodes[n]
+	var have gpuState
+	if s.extra != nil {
+		have = s.extra.gpu
+	}
+	want := gpuState{free: slices.Repeat([]int64{berth.GPUMilli}, len(have.free))}
+	for _, id := range s.pods {
+		gpu := &g.classes[g.pods[id].class].spec.GPU
+		held := 0
+		for mask := g.gpuHeld[id]; mask != 0; mask &= mask - 1 {
+			held++
+		}
+		w.equal("devices of "+g.keyOf(id).String(), held, gpu.Count)
+		want.hold(g.gpuHeld[id], gpu.Milli)
+	}
+	if !slices.Equal(have.free, want.free) {
+		w.fault("free GPUs of %s are %v, want %v", g.x.Name(n), have.free, want.free)
+	}
+}
+
+func (w *walker) taints() {
+	g := w.g
+	refs := make(map[int32]int)
+	for n := range g.x.Live().All() {
+		refs[g.nodes[n].taints]++
+	}
+	for id := range g.taintSets {
+		w.equal(fmt.Sprint("references to taint set ", id), g.taintSets[id].refs, refs[int32(id)])
+	}
+	w.equal("taint sets by key", len(g.taintByKey), len(refs))
+	for _, t := range g.tolerators {
+		for id := range t.answers {
+			a := t.answers[id]
+			if !a.known {
+				continue
+			}
+			fresh := tolerator{tolerations: t.tolerations}
+			if want := fresh.of(g, int32(id)); a != want {
+				w.fault("tolerance of taint set %d is %+v, want %+v", id, a, want)
+			}
+		}
+	}
+}
+
+func (w *walker) images() {
+	g := w.g
+	nodes := make([]int32, len(g.images))
+	for n := range g.x.Live().All() {
+		if e := g.nodes[n].extra; e != nil {
+			for _, im := range e.images {
+				nodes[im.id]++
+			}
+		}
+	}
+	for id, im := range g.images {
+		w.equal("nodes with image "+im.name, im.nodes, nodes[id])
+	}
+}
+
+func (w *walker) nominations() {
+	g := w.g
+	promised := 0
+	for n := range g.x.Live().All() {
+		if e := g.nodes[n].extra; e != nil {
+			promised += len(e.nominated)
+			for _, o := range e.nominated {
+				w.equal("node of the nomination of "+o.key.String(), g.nominations[o.key], n)
+			}
+		}
+	}
+	w.equal("nominations", len(g.nominations), promised)
+}
+
+// classes checks the indices of classes, who uses them, and the list of the idle.
+func (w *walker) classes() {
+	g := w.g
+	users := make(map[*class]int)
+	for _, p := range w.profiles {
+		for _, pl := range p.plans {
+			users[pl.r.class]++
+		}
+	}
+	for n := range g.x.Live().All() {
+		if e := g.nodes[n].extra; e != nil {
+			for _, o := range e.nominated {
+				users[o.class]++
+			}
+		}
+	}
+	labels, idle := 0, 0
+	w.live(func(c *class) {
+		w.equal("class by its key", g.classByKey[c.key], c.id)
+		g.enc.class(&c.spec)
+		w.equal("key of class", string(g.enc.buf), c.key)
+		w.equal(fmt.Sprint("users of class ", c.id), c.users, users[c])
+		w.equal(fmt.Sprint("idleness of class ", c.id), c.idle, c.users == 0 && len(c.pods) == 0)
+		if c.idle {
+			idle++
+		}
+		for k, v := range c.spec.Labels {
+			labels++
+			if !slices.Contains(g.classesByLabel[labelPair{k, v}], c) {
+				w.fault("class %d is not found by label %s=%s", c.id, k, v)
+			}
+		}
+	})
+	w.equal("classes by key", len(g.classByKey), len(g.classes)-len(g.freeClasses))
+	for _, cs := range g.classesByLabel {
+		labels -= len(cs)
+	}
+	w.equal("classes missing by label", labels, 0)
+	listed := 0
+	for c := g.idle.idleNext; c != &g.idle; c = c.idleNext {
+		listed++
+	}
+	w.equal("idle classes listed", listed, idle)
+	w.equal("idle classes counted", g.idleLen, idle)
+	if idle > g.cfg.MaxIdleClasses {
+		w.fault("%d idle classes", idle)
+	}
+}
+
+// matchers checks that links between classes and matchers are there where one matches the other, both ways.
+func (w *walker) matchers() {
+	g := w.g
+	refs := make(map[*matcher]int)
+	w.live(func(c *class) {
+		for _, o := range c.owned {
+			refs[o.owners.m]++
+		}
+		for j, l := range c.matchers {
+			if l.at >= len(l.matcher.classes) || l.matcher.classes[l.at] != (classLink{c, j}) {
+				w.fault("class %d's link %d has no counterpart", c.id, j)
+			}
+		}
+	})
+	indexed := len(g.matchersOfAll)
+	for _, ms := range g.matchersByLabel {
+		indexed += len(ms)
+	}
+	for key, m := range g.matchers {
+		w.equal("key of matcher", m.key, key)
+		w.equal("references to matcher", m.refs, refs[m]+len(m.counters))
+		links := 0
+		w.live(func(c *class) {
+			linked := slices.ContainsFunc(m.classes, func(l classLink) bool { return l.class == c })
+			if m.matches(g, c) != linked {
+				w.fault("class %d of %v is linked: %v, to a matcher of %+v", c.id, c.spec.Labels, linked, m.terms)
+			}
+			if linked {
+				links++
+			}
+		})
+		w.equal("links of matcher", len(m.classes), links)
+		if p := m.pivot(); p == nil {
+			indexed--
+		} else {
+			indexed -= len(p.values)
+		}
+	}
+	w.equal("matchers indexed too often", indexed, 0)
+}
+
+// sameCounts compares counts with a recount.
+func (w *walker) sameCounts(what string, got *counts, want map[topology.ValueID]int32) {
+	used := 0
+	for v, k := range want {
+		if k != 0 {
+			used++
+		}
+		if got.at(v) != k {
+			w.fault("%s: %d is counted in domain %d, want %d", what, got.at(v), v, k)
+		}
+	}
+	each := 0
+	got.each(func(topology.ValueID) { each++ })
+	w.equal(what+": domains counted", each, used)
+	w.equal(what+": domains used", got.used, used)
+}
+
+// recount counts the pods of the classes that f gives a number other than 0 for, by domain.
+func (w *walker) recount(domain func(topology.NodeID) topology.ValueID, f func(*class) int32) map[topology.ValueID]int32 {
+	sum := make(map[topology.ValueID]int32)
+	w.live(func(c *class) {
+		d := f(c)
+		if d == 0 {
+			return
+		}
+		for _, id := range c.pods {
+			if v := domain(w.g.pods[id].node); v != topology.NoValue {
+				sum[v] += d
+			}
+		}
+	})
+	return sum
+}
+
+func (w *walker) owners() {
+	g := w.g
+	for _, m := range g.matchers {
+		for _, o := range m.owners {
+			refs := 0
+			w.live(func(c *class) {
+				for _, t := range c.owned {
+					if t.owners == o {
+						refs++
+					}
+				}
+			})
+			w.equal("references to owners", o.refs, refs)
+			domain := func(n topology.NodeID) topology.ValueID { return g.x.Value(n, o.key) }
+			of := func(kind termKind) map[topology.ValueID]int32 {
+				return w.recount(domain, func(c *class) (sum int32) {
+					for _, t := range c.owned {
+						if t.owners == o && t.kind == kind {
+							sum += t.weight
+						}
+					}
+					return sum
+				})
+			}
+			anti := of(antiTerm)
+			w.sameCounts("owners of anti-affinity", &o.anti, anti)
+			w.sameCounts("owners of affinity", &o.hard, of(hardTerm))
+			w.sameCounts("owners of wishes", &o.soft, of(softTerm))
+			var sum int32
+			for _, k := range anti {
+				sum += k
+			}
+			w.equal("pods with anti-affinity", o.antiPods, int(sum))
+		}
+	}
+}
+
+func (w *walker) counters() {
+	g := w.g
+	refs := make(map[*counter]int)
+	for _, p := range w.profiles {
+		for _, pl := range p.plans {
+			for _, c := range pl.r.allCounters() {
+				refs[c]++
+			}
+		}
+	}
+	withStats := 0
+	for _, m := range g.matchers {
+		for _, c := range m.counters {
+			w.equal("references to counter", c.refs, refs[c])
+			want := w.recount(func(n topology.NodeID) topology.ValueID {
+				if c.eligible != nil && !c.eligible.matches(g, n) {
+					return topology.NoValue
+				}
+				return c.domain(g, n)
+			}, func(cl *class) int32 {
+				if m.matches(g, cl) {
+					return 1
+				}
+				return 0
+			})
+			w.sameCounts("counter", &c.counts, want)
+			total := 0
+			for _, k := range want {
+				total += int(k)
+			}
+			w.equal("total of counter", c.total, total)
+			if c.stats != nil {
+				withStats++
+				w.stats(c)
+			}
+		}
+	}
+	for _, d := range g.domains {
+		withStats -= len(d.counters)
+	}
+	w.equal("counters missing among domains", withStats, 0)
+}
+
+// allCounters are the counters that the rules hold a reference to.
+func (r *rules) allCounters() []*counter {
+	all := slices.Concat(r.affinity, r.anti)
+	for _, t := range r.soft {
+		all = append(all, t.counter)
+	}
+	for _, s := range r.spread {
+		if s.counter != nil {
+			all = append(all, s.counter)
+		}
+	}
+	for _, s := range r.scored {
+		if s.counter != nil {
+			all = append(all, s.counter)
+		}
+	}
+	return all
+}
+
+// stats recounts the domains of a counter and the histogram of its counts.
+func (w *walker) stats(c *counter) {
+	g, s := w.g, c.stats
+	nodes := make(map[topology.ValueID]int32)
+	for n := range g.x.Live().All() {
+		if c.eligible == nil || c.eligible.matches(g, n) {
+			if v := g.x.Value(n, c.key); v != topology.NoValue {
+				nodes[v]++
+			}
+		}
+	}
+	w.equal("eligible domains", s.n, len(nodes))
+	for v, k := range s.nodes {
+		w.equal(fmt.Sprint("eligible nodes of domain ", v), k, nodes[topology.ValueID(v)])
+	}
+	hist := make([]int32, len(s.hist))
+	least := int32(1 << 30)
+	for v := range nodes {
+		k := c.counts.at(v)
+		if int(k) >= len(hist) {
+			w.fault("histogram ends before count %d", k)
+			return
+		}
+		hist[k]++
+		least = min(least, k)
+	}
+	if !slices.Equal(hist, s.hist) {
+		w.fault("histogram is %v, want %v", s.hist, hist)
+	}
+	if len(nodes) > 0 {
+		w.equal("smallest count", s.min, least)
+	}
+}
+
+// sets evaluates node selections and eligibility for each node, and counts who refers to them.
+func (w *walker) sets() {
+	g := w.g
+	matchers, tolerators, eligible := make(map[*nodeMatcher]int), make(map[*tolerator]int), make(map[*eligibility]int)
+	static := func(s *static) {
+		matchers[s.match]++
+		tolerators[s.tolerator]++
+		for _, p := range s.preferred {
+			matchers[p.m]++
+		}
+	}
+	for _, p := range w.profiles {
+		for _, pl := range p.plans {
+			static(&pl.r.static)
+		}
+	}
+	for c := g.columnsLRU.next; c != &g.columnsLRU; c = c.next {
+		static(&c.static)
+	}
+	for _, l := range g.eligibilities {
+		matchers[l.match]++
+		tolerators[l.tolerator]++
+	}
+	for _, m := range g.matchers {
+		for _, c := range m.counters {
+			eligible[c.eligible]++
+		}
+	}
+	for _, m := range g.nodeMatchers {
+		w.equal("references to node matcher", m.refs, matchers[m])
+		w.set("node matcher", &m.set, func(n topology.NodeID) bool { return m.matches(&g.x, n) })
+	}
+	for _, t := range g.tolerators {
+		w.equal("references to tolerator", t.refs, tolerators[t])
+	}
+	for _, l := range g.eligibilities {
+		w.equal("references to eligibility", l.refs, eligible[l])
+		w.set("eligibility", &l.set, func(n topology.NodeID) bool { return l.matches(g, n) })
+	}
+}
+
+func (w *walker) set(what string, got *topology.NodeSet, in func(topology.NodeID) bool) {
+	var want topology.NodeSet
+	for n := range w.g.x.Live().All() {
+		want.Set(n, in(n))
+	}
+	if !got.Equal(&want) {
+		w.fault("%s has nodes %v, want %v", what, got.AppendTo(nil), want.AppendTo(nil))
+	}
+}
+
+func (w *walker) plans() {
+	g := w.g
+	plans, listed := 0, 0
+	for _, p := range w.profiles {
+		plans += len(p.plans)
+		for id, pl := range p.plans {
+			w.equal("class of plan", pl.r.class, g.classes[id])
+			for _, s := range pl.r.spread {
+				w.equal("what is left of a what-if", s.shift, int32(0))
+			}
+		}
+	}
+	for pl := g.plansLRU.next; pl != &g.plansLRU; pl = pl.next {
+		listed++
+	}
+	w.equal("plans listed", listed, plans)
+	w.equal("plans counted", g.planCount, plans)
+	if plans > max(g.cfg.MaxPlans, 1) {
+		w.fault("%d plans are kept, more than %d", plans, g.cfg.MaxPlans)
+	}
+}
+
+// columns looks again at every node of all columns that is not known to have changed since.
+func (w *walker) columns() {
+	g := w.g
+	listed, bytes := 0, 0
+	fine := make([]int32, len(g.fine))
+	for c := g.columnsLRU.next; c != &g.columnsLRU; c = c.next {
+		listed++
+		bytes += c.bytes
+		if c.own != nil {
+			for _, k := range c.fine {
+				fine[k]++
+			}
+		}
+		w.column(c)
+	}
+	kept := 0
+	for _, p := range w.profiles {
+		kept += len(p.columns)
+		for _, pl := range p.plans {
+			if pl.own != nil && !pl.own.dropped {
+				kept++
+			}
+		}
+	}
+	w.equal("columns listed", listed, kept)
+	w.equal("memory of columns", g.columnBytes, bytes)
+	if !slices.Equal(fine, g.fine) {
+		w.fault("keys followed node by node are %v, want %v", g.fine, fine)
+	}
+}
+
+func (w *walker) column(c *columns) {
+	g := w.g
+	if !c.built || c.seen < g.log.first || c.imageEpoch != g.imageEpoch && len(c.need.images) > 0 {
+		return // to be built anew
+	}
+	var dirty topology.NodeSet
+	for _, n := range g.log.nodes[c.seen-g.log.first:] {
+		dirty.Add(n)
+	}
+	grouped := 0
+	for i, gr := range c.active {
+		h := &c.groups[gr]
+		w.equal("index of an active group", h.at, int32(i))
+		if len(h.heap) == 0 {
+			w.fault("an active group has no nodes")
+		}
+		grouped += len(h.heap)
+		for at, n := range h.heap {
+			if s := c.slots[n]; s.group != gr || s.at != int32(at) {
+				w.fault("node %d is at %+v, not at %d of group %d", n, s, at, gr)
+			}
+			if parent := (at - 1) / 4; at > 0 && c.wins(n, h.heap[parent]) && !dirty.Has(n) && !dirty.Has(h.heap[parent]) {
+				w.fault("node %d stands below node %d", n, h.heap[parent])
+			}
+		}
+	}
+	for gr := range c.groups {
+		if h := &c.groups[gr]; h.at < 0 && len(h.heap) > 0 {
+			w.fault("a group of %d nodes is not active", len(h.heap))
+		}
+	}
+	for n := range c.slots {
+		s := &c.slots[n]
+		if s.group != noGroup {
+			grouped--
+		}
+		if !dirty.Has(topology.NodeID(n)) {
+			w.look(c, topology.NodeID(n), s)
+		}
+	}
+	w.equal("nodes in groups but not in slots", grouped, 0)
+}
+
+// look compares where a node stands with a fresh look at it.
+func (w *walker) look(c *columns, n topology.NodeID, s *slot) {
+	fits := c.look(n)
+	if fits != (s.group != noGroup) {
+		w.fault("node %d is in group %d, but fits: %v", n, s.group, fits)
+		return
+	}
+	if !fits {
+		return
+	}
+	if !c.groups[s.group].tuple.equal(c.tuple) {
+		w.fault("node %d is %v, in a group of %v (own %v, coarse %v, fine %v)", n, c.tuple, c.groups[s.group].tuple, c.own != nil, c.coarse, c.fine)
+	}
+	w.equal(fmt.Sprintf("score of node %d", n), s.local, c.localScore(n))
+}
