@@ -198,7 +198,7 @@ func (e *evaluation) filterExceptions(first bool) {
 }
 
 // mayBeFirst reports whether the required affinity of the pod is met anywhere, since no pod matches it and it matches
-// itself (plugins/interpodaffinity/filtering.go, satisfyPodAffinity). Whether it does may change with its namespace's labels.
+// itself (plugins/interpodaffinity/filtering.go, satisfiesSelfAffinityCheck). Whether it does may change with its namespace's labels.
 func (r *rules) mayBeFirst() bool {
 	for _, ctr := range r.affinity {
 		if ctr.total != 0 {

@@ -287,6 +287,14 @@ func (c *columns) leave(n topology.NodeID) {
 	}
 }
 
+// forget takes out node n, which is about to be removed: its id may soon be that of a node with another place in the order
+// of a heap, and a heap whose order changes behind its back is none.
+func (c *columns) forget(n topology.NodeID) {
+	if int(n) < len(c.slots) && c.slots[n].group != noGroup {
+		c.leave(n)
+	}
+}
+
 // compact drops the empty groups.
 func (c *columns) compact() {
 	clear(c.byTuple)

@@ -156,7 +156,7 @@ func (g *Graph) sameLabels(n topology.NodeID, labels map[string]string) bool {
 }
 
 // RemoveNode removes a node without pods: ErrNodeInUse if it has some, ErrUnknownNode if there is no such node.
-// Nominations for it are dropped.
+// Nominations for it are dropped. O(labels + specs that select nodes + columns * log nodes).
 func (g *Graph) RemoveNode(name string) error {
 	n, ok := g.x.Lookup(name)
 	if !ok {
@@ -168,6 +168,9 @@ func (g *Graph) RemoveNode(name string) error {
 	}
 	for s.extra != nil && len(s.extra.nominated) > 0 {
 		g.Denominate(s.extra.nominated[0].key)
+	}
+	for c := g.columnsLRU.next; c != &g.columnsLRU; c = c.next {
+		c.forget(n)
 	}
 	g.leaveSets(n)
 	g.setImages(n, nil)

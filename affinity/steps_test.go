@@ -98,6 +98,7 @@ func (s *stepper) step() (what string, err error) {
 		{"add node", s.addNode},
 		{"remove node", s.removeNode},
 		{"replace node", s.replaceNode},
+		{"rename nodes", s.renameNodes},
 		{"change", s.change},
 		{"change", s.change},
 		{"change", s.change},
@@ -110,7 +111,7 @@ func (s *stepper) step() (what string, err error) {
 		{"decide", s.decide},
 		{"preempt", s.preempt},
 		{"rebuild", s.compareRebuilt},
-	}[s.rng.IntN(15)]
+	}[s.rng.IntN(16)]
 	return change.name, change.do()
 }
 
@@ -127,7 +128,10 @@ func (s *stepper) removeNode() error {
 	if len(s.Nodes) == 0 {
 		return nil
 	}
-	i := s.rng.IntN(len(s.Nodes))
+	return s.removeNodeAt(s.rng.IntN(len(s.Nodes)))
+}
+
+func (s *stepper) removeNodeAt(i int) error {
 	name := s.Nodes[i].Name
 	for _, p := range s.Pods {
 		if p.NodeName == name {
@@ -161,6 +165,22 @@ func (s *stepper) replaceNode() error {
 		return err
 	}
 	s.Nodes[i] = n
+	return nil
+}
+
+// renameNodes takes out nodes and puts in like ones under new names, which get the same ids.
+func (s *stepper) renameNodes() error {
+	for range min(3, len(s.Nodes)) {
+		n := s.Nodes[0]
+		if err := s.removeNodeAt(0); err != nil {
+			return err
+		}
+		n.Name = s.gen.Node().Name
+		if err := s.graph.AddNode(&n); err != nil {
+			return err
+		}
+		s.Nodes = append(s.Nodes, n)
+	}
 	return nil
 }
 
