@@ -35,6 +35,13 @@ func Strategies() []Strategy {
 		fixed("GPUClustering", score.Only(score.GPUClustering{})),
 		fixed("GPUPacking", score.Only(score.GPUPacking{})),
 		fixed("BestFit", score.Only(score.BestFit{})),
+		{"FGD", func(t *Trace, _ Options) (score.Config, error) {
+			f, err := score.NewFGD(score.TypicalPods(t.Pods, 0.95))
+			if err != nil {
+				return score.Config{}, err
+			}
+			return score.Only(f), nil
+		}},
 	}
 }
 
@@ -65,7 +72,7 @@ func Select(names string) ([]Strategy, error) {
 
 // Paper returns the six policies of the FGD paper.
 func Paper() []Strategy {
-	s, err := Select("Random,DotProduct,GPUClustering,GPUPacking,BestFit")
+	s, err := Select("Random,DotProduct,GPUClustering,GPUPacking,BestFit,FGD")
 	if err != nil {
 		panic(err) // the names are those above
 	}
