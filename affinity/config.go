@@ -126,6 +126,11 @@ func (c ProfileConfig) resolve() (resolved, error) {
 			{TopologyKey: berth.LabelZone, MaxSkew: 5, WhenUnsatisfiable: berth.ScheduleAnyway},
 		}
 	}
+	r.DefaultConstraints, r.FitShape = slices.Clone(r.DefaultConstraints), slices.Clone(r.FitShape)
+	pod := berth.Pod{Namespace: "any", Name: "any", TopologySpreadConstraints: r.DefaultConstraints}
+	if err := berth.ValidatePod(&pod).Err(); err != nil {
+		return r, fmt.Errorf("%w: DefaultConstraints: %w", ErrConfig, err)
+	}
 	return r, nil
 }
 
