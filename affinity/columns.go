@@ -197,12 +197,35 @@ func (c *columns) sync() bool {
 	for len(c.slots) < g.x.Cap() {
 		c.slots = append(c.slots, slot{group: noGroup})
 	}
-	for _, n := range dirty {
-		c.repair(n)
+	static := l.static[c.seen-l.first:]
+	for i, n := range dirty {
+		if c.own == nil && !static[i] {
+			c.reload(n)
+		} else {
+			c.repair(n)
+		}
 	}
 	c.seen = l.end()
 	l.read = c.seen
 	return true
+}
+
+// reload brings a node up to date whose pods changed and nothing else: in shared columns it stays in its group unless it
+// became full.
+func (c *columns) reload(n topology.NodeID) {
+	sl := &c.slots[n]
+	if sl.group == noGroup {
+		c.repair(n)
+		return
+	}
+	if rule, _ := c.p.loadVerdict(&c.static, n, nil); rule != Feasible {
+		c.leave(n)
+		return
+	}
+	if score, was := c.localScore(n), sl.local; score != was {
+		sl.local = score
+		c.fix(sl.group, int(sl.at), score > was)
+	}
 }
 
 // repair brings one node up to date.

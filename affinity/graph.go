@@ -168,29 +168,39 @@ func (g *Graph) dropKey(k topology.KeyID) { g.x.DropColumn(k) }
 // there on; who is too far behind starts afresh.
 type dirtyLog struct {
 	nodes []topology.NodeID
-	first int64 // position of nodes[0]
-	read  int64 // the furthest position that anyone read to
+	// static is whether more than resources, ports and counts changed: labels, taints, capacity, nominations.
+	static []bool
+	first  int64 // position of nodes[0]
+	read   int64 // the furthest position that anyone read to
 	// paused while a what-if is tried that will be undone.
 	paused bool
 }
 
 func (l *dirtyLog) end() int64 { return l.first + int64(len(l.nodes)) }
 
-// touch notes that the answer for node n may have changed.
-func (g *Graph) touch(n topology.NodeID) {
-	l := &g.log
+// touch notes that pods of node n, or counts of its domains, changed.
+func (g *Graph) touch(n topology.NodeID) { g.log.add(n, false, 2*g.x.Cap()+1024) }
+
+// touchAll notes that anything of node n may have changed.
+func (g *Graph) touchAll(n topology.NodeID) { g.log.add(n, true, 2*g.x.Cap()+1024) }
+
+// add appends an entry; at the limit it forgets the older half.
+func (l *dirtyLog) add(n topology.NodeID, static bool, limit int) {
 	if l.paused {
 		return
 	}
 	if k := len(l.nodes); k > 0 && l.nodes[k-1] == n && l.end() > l.read {
-		return // nobody has seen the last entry yet
+		l.static[k-1] = l.static[k-1] || static // nobody has seen the last entry yet
+		return
 	}
-	if len(l.nodes) >= 2*g.x.Cap()+1024 {
+	if len(l.nodes) >= limit {
 		half := len(l.nodes) / 2
 		l.first += int64(half)
 		l.nodes = append(l.nodes[:0], l.nodes[half:]...)
+		l.static = append(l.static[:0], l.static[half:]...)
 	}
 	l.nodes = append(l.nodes, n)
+	l.static = append(l.static, static)
 }
 
 // touchDomain notes that a count of the domain changed, for those who follow its key node by node.

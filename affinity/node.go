@@ -103,7 +103,7 @@ func (g *Graph) AddNode(spec *berth.Node) error {
 	g.nodes[n] = nodeState{taints: g.acquireTaints(spec.Taints)}
 	g.setNode(n, spec)
 	g.enterSets(n)
-	g.touch(n)
+	g.touchAll(n)
 	g.imageEpoch++
 	return nil
 }
@@ -138,7 +138,7 @@ func (g *Graph) UpdateNode(spec *berth.Node) error {
 		}
 	}
 	g.setNode(n, spec)
-	g.touch(n)
+	g.touchAll(n)
 	return nil
 }
 
@@ -183,7 +183,7 @@ func (g *Graph) RemoveNode(name string) error {
 		l.set.Remove(n)
 	}
 	*s = nodeState{taints: noTaints}
-	g.touch(n)
+	g.touchAll(n)
 	g.imageEpoch++
 	return nil
 }

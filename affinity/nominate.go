@@ -33,7 +33,7 @@ func (g *Graph) Nominate(p *berth.Pod, node string) error {
 	e := g.nodes[n].more()
 	e.nominated = append(e.nominated, nominated{p.Key(), c})
 	g.nominations[p.Key()] = n
-	g.touch(n)
+	g.touchAll(n)
 	return nil
 }
 
@@ -49,5 +49,5 @@ func (g *Graph) Denominate(key berth.PodKey) {
 	c := e.nominated[i].class
 	e.nominated = slices.Delete(e.nominated, i, i+1)
 	g.unuse(c)
-	g.touch(n)
+	g.touchAll(n)
 }

@@ -206,7 +206,7 @@ func (p *Profile) nodeOnly(r *rules, n topology.NodeID, rec *Reason) Verdict {
 // nodeVerdict applies the rules that look at node n alone.
 func (p *Profile) nodeVerdict(r *static, n topology.NodeID, rec *Reason) (rule Rule, resolvable bool) {
 	g := p.g
-	s, need := &g.nodes[n], r.need
+	s := &g.nodes[n]
 	if r.match != nil && r.match.pinned && r.match.excludes(g.x.Name(n)) {
 		return NodeAffinity, false
 	}
@@ -219,6 +219,13 @@ func (p *Profile) nodeVerdict(r *static, n topology.NodeID, rec *Reason) (rule R
 	if r.match != nil && !r.match.set.Has(n) {
 		return NodeAffinity, false
 	}
+	return p.loadVerdict(r, n, rec)
+}
+
+// loadVerdict applies the rules that look at what the pods of node n take.
+func (p *Profile) loadVerdict(r *static, n topology.NodeID, rec *Reason) (rule Rule, resolvable bool) {
+	g := p.g
+	s, need := &g.nodes[n], r.need
 	if len(need.ports) > 0 && !s.portsFree(need.ports) {
 		return NodePorts, true
 	}
