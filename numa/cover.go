@@ -7,6 +7,8 @@ import "slices"
 type coverRule struct {
 	dims    []coverDim
 	own     int // dims that are demands, the joint one aside
+	size    int
+	mem     *scratch // for tables, which are made when they are first asked
 	sockets *socketRule
 }
 
@@ -43,9 +45,7 @@ func newCoverRule(candidates []int32, size int, mem *scratch, needs ...[]weights
 	if count > 1 {
 		c.dims = append(c.dims, jointDim(c.dims, len(candidates), mem))
 	}
-	for i := range c.dims {
-		c.dims[i].prepare(size, mem)
-	}
+	c.size, c.mem = size, mem
 	return c
 }
 
@@ -149,6 +149,9 @@ func (c *coverRule) undoLeave(pos int) {}
 func (c *coverRule) possible(open, more int) bool {
 	for i := range c.dims {
 		d := &c.dims[i]
+		if d.top == nil {
+			d.prepare(c.size, c.mem)
+		}
 		if d.have+d.top[open*d.width+more] < d.need {
 			return false
 		}

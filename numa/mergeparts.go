@@ -218,15 +218,18 @@ func (m *merger) reachOf(sets []reachSet, size int) (Mask, bool) {
 		if len(rs.nodes) < size {
 			continue
 		}
-		r := &reachRule{
-			work: &m.work, mem: m.mem,
-			alone: make([]*coverRule, 0, len(rs.open)),
-			parts: make([]*spare, 0, len(rs.open)),
+		r := &reachRule{work: &m.work, mem: m.mem, fixed: m.mem.flags.take(len(rs.open))}
+		r.alone = make([]*coverRule, len(rs.open))
+		for i, q := range rs.open {
+			r.alone[i] = newCoverRule(rs.nodes, size, m.mem, q.free)
+			r.fixed[i] = rs.fixed && q.grouped
 		}
-		for _, q := range rs.open {
-			alone := newCoverRule(rs.nodes, size, m.mem, q.free)
-			r.alone = append(r.alone, alone)
-			r.parts = append(r.parts, m.newSpare(rs, q, alone.dims[:alone.own]))
+		r.spares = func() []*spare {
+			parts := make([]*spare, len(rs.open))
+			for i, q := range rs.open {
+				parts[i] = m.newSpare(rs, q, r.alone[i].dims[:r.alone[i].own])
+			}
+			return parts
 		}
 		mask, ok := m.find(rs.nodes, size, r, r.alone...)
 		if ok && (!found || m.better(&mask, &best, m.cfg.PreferClosest)) {

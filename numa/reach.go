@@ -9,11 +9,14 @@ package numa
 // that the set satisfies by itself can leave out everything else, and a node
 // that gives a resource nothing costs it nothing.
 type reachRule struct {
-	parts []*spare
-	alone []*coverRule // one for each part: is it satisfied by the set itself?
-	out   []int32      // positions left out so far, highest first
-	work  *work
-	mem   *scratch
+	alone []*coverRule // one a resource: does the set itself satisfy it?
+	// parts are one a resource, made by spares when first needed.
+	parts  []*spare
+	spares func() []*spare
+	fixed  []bool  // by resource
+	out    []int32 // positions left out so far, highest first
+	work   *work
+	mem    *scratch
 
 	failed map[string]bool // states of the assignment at hand, see memoAfter
 	tries  int
@@ -119,7 +122,7 @@ func (r *reachRule) undoLeave(pos int) { r.out = r.out[:len(r.out)-1] }
 
 func (r *reachRule) possible(open, more int) bool {
 	for i, a := range r.alone {
-		if !r.parts[i].fixed && a.possible(open, more) {
+		if !r.fixed[i] && a.possible(open, more) {
 			return true
 		}
 	}
@@ -136,6 +139,9 @@ func (r *reachRule) possible(open, more int) bool {
 
 // assign reports whether the resources can share out the given positions.
 func (r *reachRule) assign(out []int32) bool {
+	if r.parts == nil {
+		r.parts = r.spares()
+	}
 	costly := r.mem.index.take(len(out))[:0]
 	for _, pos := range out {
 		free := false
