@@ -11,6 +11,9 @@
 // of wished, allocated and actual. NonZeroRequests holds what resource scores use. Host ports are those of containers and
 // restartable init containers. Images are those of init containers, containers and image volumes.
 //
+// A pod is seen otherwise once it is placed: then a resize counts, and so do, in scores, requests at pod level. So convert
+// a pod again when it is observed on its node.
+//
 // matchLabelKeys of pod affinity terms are merged into the selectors by the API server when it creates a pod, so a pod
 // that was read from one has them merged already, and Pod leaves them alone. Those of spread constraints are merged by
 // the scheduler, and so by Pod. A pod that never saw an API server, made from a template, wants [berth.Fold] after Pod.
