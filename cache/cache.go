@@ -2,6 +2,7 @@ package cache
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/berth-go/berth"
@@ -21,6 +22,8 @@ type Cache struct {
 	graph *affinity.Graph
 	nodes map[string]*nodeEntry
 	pods  map[berth.PodKey]*podEntry
+	// nominated are the promises, in the order in which they were made.
+	nominated []nomination
 	// namespaces are the known ones, by name.
 	namespaces map[string]*berth.Namespace
 	// version counts the changes; snapshot is of version snapshotOf.
@@ -33,6 +36,12 @@ type Cache struct {
 type nodeEntry struct {
 	spec *berth.Node
 	pods map[berth.PodKey]*podEntry
+}
+
+// nomination is the promise of room on a node to a pod that is not placed.
+type nomination struct {
+	pod  *berth.Pod
+	node string
 }
 
 // podEntry is a placed pod; spec.NodeName names its node.
@@ -140,6 +149,7 @@ func (c *Cache) RemoveNode(name string) error {
 	if err := c.graph.RemoveNode(name); err != nil {
 		return err
 	}
+	c.nominated = slices.DeleteFunc(c.nominated, func(o nomination) bool { return o.node == name })
 	if e.spec = nil; len(e.pods) == 0 {
 		delete(c.nodes, name)
 	}

@@ -126,6 +126,8 @@ func (c *Cache) enter(pod *berth.Pod, assumed bool) error {
 	} else if err := berth.ValidatePod(pod).Err(); err != nil {
 		return err
 	}
+	c.graph.Denominate(key)
+	c.withdraw(key)
 	if n == nil {
 		n = &nodeEntry{pods: make(map[berth.PodKey]*podEntry)}
 		c.nodes[pod.NodeName] = n
@@ -154,12 +156,25 @@ func (c *Cache) leave(e *podEntry) error {
 	return nil
 }
 
-// Nominate promises a pod that is not placed room on a node (affinity.Graph.Nominate). The promise ends when the pod or
-// the node is removed, or when the pod is placed.
+// Nominate promises a pod that is not placed room on a node (affinity.Graph.Nominate), in place of an earlier promise. It
+// ends with Denominate, when the pod is placed and when the node is removed. The errors are a *berth.Fault, ErrUnknownNode
+// or ErrPodExists.
 func (c *Cache) Nominate(pod *berth.Pod, node string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.graph.Nominate(pod, node)
+	if e := c.nodes[node]; e == nil || e.spec == nil {
+		return fmt.Errorf("%w: %q", ErrUnknownNode, node)
+	}
+	if c.pods[pod.Key()] != nil {
+		return fmt.Errorf("%w: %v", ErrPodExists, pod.Key())
+	}
+	if err := c.graph.Nominate(pod, node); err != nil {
+		return err
+	}
+	c.withdraw(pod.Key())
+	c.nominated = append(c.nominated, nomination{pod, node})
+	c.version++
+	return nil
 }
 
 // Denominate ends the nomination of a pod, if it has one.
@@ -167,6 +182,13 @@ func (c *Cache) Denominate(key berth.PodKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.graph.Denominate(key)
+	c.withdraw(key)
+	c.version++
+}
+
+// withdraw forgets a promise that the graph has ended.
+func (c *Cache) withdraw(key berth.PodKey) {
+	c.nominated = slices.DeleteFunc(c.nominated, func(o nomination) bool { return o.pod.Key() == key })
 }
 
 func sortedKeys(pods map[berth.PodKey]*podEntry) []berth.PodKey {

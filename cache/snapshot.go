@@ -17,6 +17,7 @@ type Snapshot struct {
 	nodes      []*berth.Node // by name
 	pods       []*berth.Pod  // on nodes, by namespace and name
 	namespaces []*berth.Namespace
+	nominated  []nomination
 }
 
 // Snapshot returns the state as it is. O(1) if nothing changed since the last call, else O(nodes + pods, sorted).
@@ -39,6 +40,7 @@ func (c *Cache) Snapshot() *Snapshot {
 	slices.SortFunc(s.nodes, func(a, b *berth.Node) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(s.pods, func(a, b *berth.Pod) int { return compareKeys(a.Key(), b.Key()) })
 	s.namespaces = slices.SortedFunc(maps.Values(c.namespaces), func(a, b *berth.Namespace) int { return cmp.Compare(a.Name, b.Name) })
+	s.nominated = slices.Clone(c.nominated)
 	c.snapshot, c.snapshotOf = s, c.version
 	return s
 }
@@ -73,6 +75,11 @@ func (s *Snapshot) Graph() (*affinity.Graph, error) {
 	}
 	for _, p := range s.pods {
 		if err := g.Bind(p, p.NodeName); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range s.nominated {
+		if err := g.Nominate(o.pod, o.node); err != nil {
 			return nil, err
 		}
 	}
