@@ -66,7 +66,7 @@ type Decision struct {
 	Node string
 	// Score is the sum of the scores times their weights.
 	Score int64
-	// Builtin are the built-in scores of the node, 0..100, before their weights.
+	// Builtin are the built-in scores of the node, 0..100, before their weights; 0 for one whose weight is 0.
 	Builtin [affinity.Scorers]int64
 	// Own are the scores of the pipeline's scorers, in their order, after normalising and before their weights.
 	Own []int64
@@ -178,8 +178,8 @@ func (p *Pipeline) decideByColumns(pod *berth.Pod) (Decision, error) {
 	for i := range own {
 		d.Own[i] = own[i][best]
 	}
-	if p.eval.Total != nil && p.profile.Weights() != (affinity.Weights{}) {
-		for s := range d.Builtin {
+	for s, weight := range p.profile.Weights() {
+		if weight > 0 {
 			d.Builtin[s] = p.eval.Scores[s][best]
 		}
 	}
