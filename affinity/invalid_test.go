@@ -211,3 +211,29 @@ func TestBadConfigurationsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestSumsThatCannotBeCountedAreRefused(t *testing.T) {
+	g, p := ready(t)
+	s := shapes()[0]
+	var err error
+	for i := 0; err == nil && i < 3000; i++ { // 2^50 each
+		huge := s.pod(fmt.Sprint("huge-", i))
+		huge.Requests.Memory = berth.MaxAmount
+		err = g.Bind(huge, "node-000000")
+	}
+	if err := g.CheckInvariants(p); err != nil {
+		t.Error(err)
+	}
+	if !errors.Is(err, affinity.ErrAmount) {
+		t.Fatalf("%v, want %v", err, affinity.ErrAmount)
+	}
+	small := s.pod("small")
+	small.Requests.Memory, small.NonZeroRequests = 0, &berth.NonZeroRequests{}
+	if err := g.Bind(small, "node-000000"); err != nil {
+		t.Fatal(err)
+	}
+	small.Requests.Memory = berth.MaxAmount
+	if err := unchanged(t, g, p, func() error { return g.UpdatePod(small) }); !errors.Is(err, affinity.ErrAmount) {
+		t.Errorf("%v, want %v", err, affinity.ErrAmount)
+	}
+}

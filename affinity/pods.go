@@ -70,8 +70,8 @@ func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
 	if _, ok := g.podByKey.get(g.pods, ns, p.Name); ok {
 		return fmt.Errorf("%w: %v", ErrPodExists, p.Key())
 	}
-	if !c.need.countable(&g.nodes[n]) {
-		return fmt.Errorf("%w: pod %v on node %q", ErrAmount, p.Key(), g.x.Name(n))
+	if err := g.countable(p, c, n); err != nil {
+		return err
 	}
 	var devices uint64
 	if p.GPU.Count > 0 {
@@ -115,6 +115,14 @@ func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
 	return nil
 }
 
+// countable returns ErrAmount if the sums on node n would be out of range with pod p of class c.
+func (g *Graph) countable(p *berth.Pod, c *class, n topology.NodeID) error {
+	if !c.need.countable(&g.nodes[n]) {
+		return fmt.Errorf("%w: pod %v on node %q", ErrAmount, p.Key(), g.x.Name(n))
+	}
+	return nil
+}
+
 // Release takes a placed pod out, or returns ErrUnknownPod. Cost as for Bind.
 func (g *Graph) Release(key berth.PodKey) error {
 	id, ok := g.lookup(key)
@@ -146,9 +154,11 @@ func (g *Graph) Release(key berth.PodKey) error {
 }
 
 // UpdatePod replaces the spec of a placed pod, which stays on its node with its devices: labels, requests, termination,
-// tolerations and so on. The errors are a *berth.Fault, ErrUnknownPod, or ErrDevices if its request for GPUs differs.
+// tolerations and so on. The errors are a *berth.Fault, ErrUnknownPod, ErrDevices if its request for GPUs differs, or
+// ErrAmount if the node could not count the new requests beside the old.
 func (g *Graph) UpdatePod(p *berth.Pod) error {
-	if _, err := g.validClass(p); err != nil {
+	c, err := g.validClass(p)
+	if err != nil {
 		return err
 	}
 	id, ok := g.lookup(p.Key())
@@ -159,6 +169,9 @@ func (g *Graph) UpdatePod(p *berth.Pod) error {
 	was := &g.classes[old.class].spec.GPU
 	if was.Count != p.GPU.Count || was.Milli != p.GPU.Milli {
 		return fmt.Errorf("%w: pod %v has %d of %d milli, not %d of %d", ErrDevices, p.Key(), was.Count, was.Milli, p.GPU.Count, p.GPU.Milli)
+	}
+	if err := g.countable(p, c, old.node); err != nil {
+		return err
 	}
 	next := *p
 	next.GPU.Devices = nil

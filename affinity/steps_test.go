@@ -75,7 +75,7 @@ func (s *stepper) run(n int) error {
 		return s.err
 	}
 	for i := range n {
-		what, err := s.step()
+		what, err := s.make(s.rng.IntN(256))
 		if err == nil && (invariants.Enabled || i%20 == 0) {
 			err = s.graph.CheckInvariants(s.profiles...)
 		}
@@ -89,9 +89,9 @@ func (s *stepper) run(n int) error {
 	return s.drain()
 }
 
-// step makes one random change and, often, a decision.
-func (s *stepper) step() (what string, err error) {
-	change := []struct {
+// make makes the change of the given number, modulo the number of changes, or a decision. What it changes is random.
+func (s *stepper) make(number int) (what string, err error) {
+	changes := []struct {
 		name string
 		do   func() error
 	}{
@@ -111,7 +111,8 @@ func (s *stepper) step() (what string, err error) {
 		{"decide", s.decide},
 		{"preempt", s.preempt},
 		{"rebuild", s.compareRebuilt},
-	}[s.rng.IntN(16)]
+	}
+	change := changes[number%len(changes)]
 	return change.name, change.do()
 }
 
