@@ -32,10 +32,11 @@
 //
 // Host ports of a node are a set there, so taking a victim away also frees a port that another pod of the node holds
 // too. Here a port is in use while any pod of the node uses it. The size of an image is there the one of whichever node
-// came first in time; here it is the first in the order of Cluster.Nodes.
+// came first in time; here it is the one that the node itself reports. Pods of one priority and start time, and candidates
+// of preemption that no criterion tells apart, are in the order of the cluster's lists here, and in any order there.
 //
 // # The caller's duties
 //
-// Specs are valid in the hard sense: label selectors of pods parse, amounts do not overflow, names are unique. Node
-// selector terms may be malformed: that is part of the rules. A pod is identified by namespace and name.
+// Specs have no hard faults and pods are folded (berth.Fold); names are unique. Node selector terms may be malformed: that
+// is part of the rules. A pod is identified by namespace and name.
 package reference

@@ -16,11 +16,11 @@ func (c *Cluster) scoreImages(pod *berth.Pod, node *berth.Node) int64 {
 	ceiling := 1000 * mib * int64(len(pod.Images))
 	var sum int64
 	for _, image := range pod.Images {
-		if !holdsImage(node, image) {
+		size, ok := imageSize(node, image)
+		if !ok {
 			continue
 		}
-		size, holders := c.image(image)
-		spread := float64(holders) / float64(len(c.Nodes))
+		spread := float64(c.holders(image)) / float64(len(c.Nodes))
 		sum += int64(float64(size) * spread)
 	}
 	if sum < floor {
@@ -31,30 +31,23 @@ func (c *Cluster) scoreImages(pod *berth.Pod, node *berth.Node) int64 {
 	return 100 * (sum - floor) / (ceiling - floor)
 }
 
-// image returns an image's size, on the first node that holds it, and the number of nodes that hold it.
-func (c *Cluster) image(name string) (size int64, holders int) {
+// holders is the number of nodes that hold an image.
+func (c *Cluster) holders(name string) int {
+	count := 0
 	for n := range c.Nodes {
-		if !holdsImage(&c.Nodes[n], name) {
-			continue
+		if _, ok := imageSize(&c.Nodes[n], name); ok {
+			count++
 		}
-		if holders == 0 {
-			for _, image := range c.Nodes[n].Images {
-				if slices.Contains(image.Names, name) {
-					size = image.SizeBytes
-					break
-				}
-			}
-		}
-		holders++
 	}
-	return size, holders
+	return count
 }
 
-func holdsImage(node *berth.Node, name string) bool {
+// imageSize returns the size of an image as the node reports it first, and whether the node holds it.
+func imageSize(node *berth.Node, name string) (int64, bool) {
 	for _, image := range node.Images {
 		if slices.Contains(image.Names, name) {
-			return true
+			return image.SizeBytes, true
 		}
 	}
-	return false
+	return 0, false
 }

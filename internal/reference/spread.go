@@ -18,31 +18,12 @@ func (c *Cluster) spreadConstraints(pod *berth.Pod, action berth.UnsatisfiableCo
 		if con.WhenUnsatisfiable != action {
 			continue
 		}
-		if own {
-			con.LabelSelector = withLabelKeys(con.LabelSelector, con.MatchLabelKeys, pod.Labels)
-		} else {
+		if !own {
 			con.LabelSelector = pod.DefaultSpreadSelector
 		}
 		result = append(result, con)
 	}
 	return result
-}
-
-// withLabelKeys narrows a selector to the pod's own values of the keys that the pod carries. The plugin does so itself,
-// which changes nothing where the API server has done it before.
-func withLabelKeys(s *berth.LabelSelector, keys []string, labels map[string]string) *berth.LabelSelector {
-	if s == nil {
-		return nil
-	}
-	narrowed := berth.LabelSelector{MatchLabels: s.MatchLabels}
-	narrowed.MatchExpressions = append(narrowed.MatchExpressions, s.MatchExpressions...)
-	for _, key := range keys {
-		if value, ok := labels[key]; ok {
-			r := berth.Requirement{Key: key, Operator: berth.In, Values: []string{value}}
-			narrowed.MatchExpressions = append(narrowed.MatchExpressions, r)
-		}
-	}
-	return &narrowed
 }
 
 func carriesKeys(node *berth.Node, constraints []berth.TopologySpreadConstraint) bool {
