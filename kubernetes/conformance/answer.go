@@ -54,6 +54,11 @@ type Evaluation struct {
 	Totals map[string]int64
 }
 
+// NewEvaluation returns an evaluation of no nodes, to be filled.
+func NewEvaluation() *Evaluation {
+	return &Evaluation{Refusals: map[string]Refusal{}, Scores: map[string]map[string]int64{}, Totals: map[string]int64{}}
+}
+
 // Refusal says why a node is not feasible.
 type Refusal struct {
 	// Plugin is the one that refuses first.

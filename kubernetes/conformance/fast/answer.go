@@ -19,11 +19,7 @@ func (s *Scheduler) Evaluate(pod *v1.Pod) (*conformance.Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &conformance.Evaluation{
-		Refusals: map[string]conformance.Refusal{},
-		Scores:   map[string]map[string]int64{},
-		Totals:   map[string]int64{},
-	}
+	out := conformance.NewEvaluation()
 	err = s.cache.Do(func(g *affinity.Graph) error {
 		if err := s.scores(g, p, out); err != nil {
 			return err

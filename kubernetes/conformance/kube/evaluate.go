@@ -23,11 +23,7 @@ func (s *Scheduler) Evaluate(pod *v1.Pod) (*conformance.Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &conformance.Evaluation{
-		Refusals: map[string]conformance.Refusal{},
-		Scores:   map[string]map[string]int64{},
-		Totals:   map[string]int64{},
-	}
+	out := conformance.NewEvaluation()
 	for node, status := range f.statuses {
 		out.Refusals[node] = conformance.Refusal{
 			Plugin:     status.Plugin(),

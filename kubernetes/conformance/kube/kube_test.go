@@ -189,7 +189,7 @@ func TestImageHoldersOfUnchangedNodesAreStale(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := &conformance.Evaluation{Scores: map[string]map[string]int64{}, Totals: map[string]int64{}}
+		e := conformance.NewEvaluation()
 		if err := s.score(p, f, e); err != nil {
 			t.Fatal(err)
 		}

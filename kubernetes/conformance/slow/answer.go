@@ -12,11 +12,7 @@ func (s *Scheduler) Evaluate(p *v1.Pod) (*conformance.Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &conformance.Evaluation{
-		Refusals: map[string]conformance.Refusal{},
-		Scores:   map[string]map[string]int64{},
-		Totals:   map[string]int64{},
-	}
+	out := conformance.NewEvaluation()
 	var feasible []int
 	for i, r := range s.cluster.Filter(pod) {
 		if r.Plugin == "" {
