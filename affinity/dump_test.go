@@ -1,6 +1,7 @@
 package affinity
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,7 +23,12 @@ func (g *Graph) Dump() string {
 			fmt.Fprintf(&b, " %s=%s", g.x.KeyName(d.Key), g.x.ValueName(d))
 		}
 		if s.extra != nil {
-			fmt.Fprint(&b, " ", s.extra.scalars, s.extra.ports, s.extra.images, s.extra.gpu)
+			// Neither the order of these nor a resource of which nothing is left says anything.
+			scalars := slices.DeleteFunc(slices.Clone(s.extra.scalars), func(sc scalar) bool { return sc.alloc == 0 && sc.used == 0 })
+			slices.SortFunc(scalars, func(a, b scalar) int { return cmp.Compare(a.id, b.id) })
+			ports := slices.Clone(s.extra.ports)
+			slices.SortFunc(ports, func(a, b portUse) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+			fmt.Fprint(&b, " ", scalars, ports, s.extra.images, s.extra.gpu)
 			for _, o := range s.extra.nominated {
 				fmt.Fprint(&b, " promised to ", o.key)
 			}
