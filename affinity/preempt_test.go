@@ -231,7 +231,7 @@ func (t *twin) evictions(pod *berth.Pod) (int, error) {
 		return 0, err
 	}
 	before := t.graph.Dump()
-	found, err := t.profile.Preempt(pod, t.Budgets)
+	found, err := t.checkPreempt(pod)
 	if err != nil {
 		return 0, err
 	}

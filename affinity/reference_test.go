@@ -1,9 +1,11 @@
 package affinity_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/berth-go/berth"
@@ -179,6 +181,52 @@ func (t *twin) check(pod *berth.Pod) (affinity.Choice, error) {
 		}
 	}
 	return choice, nil
+}
+
+// checkPreempt compares who must go for a pod, where it fits nowhere, and returns the answer of the graph.
+func (t *twin) checkPreempt(pod *berth.Pod) (affinity.Preemption, error) {
+	got, err := t.profile.Preempt(pod, t.Budgets)
+	if err != nil {
+		return got, err
+	}
+	want := t.inOrder().Preempt(pod)
+	if len(got.Candidates) != len(want.Candidates) || len(want.Best) > 0 != (got.Chosen >= 0) {
+		return got, fmt.Errorf("candidates %v, chosen %d, reference %v", got.Candidates, got.Chosen, want.Candidates)
+	}
+	for _, w := range want.Candidates {
+		name := t.Nodes[w.Node].Name
+		i := slices.IndexFunc(got.Candidates, func(c affinity.Candidate) bool { return c.Node == name })
+		if i < 0 {
+			return got, fmt.Errorf("node %s is no candidate", name)
+		}
+		c := &got.Candidates[i]
+		var victims []berth.PodKey
+		for _, v := range w.Victims {
+			victims = append(victims, v.Key())
+		}
+		if !slices.Equal(c.Victims, victims) || c.Violations != w.Violations {
+			return got, fmt.Errorf("node %s: victims %v with %d violations, reference %v with %d", name, c.Victims, c.Violations, victims, w.Violations)
+		}
+		if got.Chosen == i && !slices.Contains(want.Best, w.Node) {
+			return got, fmt.Errorf("chose %s, not one of the reference's best of %d", name, len(want.Best))
+		}
+	}
+	return got, nil
+}
+
+// inOrder returns the reference's cluster with the pods of each node in the order that they have in the graph, which decides among
+// victims of equal priority and start.
+func (t *twin) inOrder() *reference.Cluster {
+	c := t.Cluster
+	c.Pods = slices.Clone(c.Pods)
+	at := make(map[berth.PodKey]int)
+	for n := range t.graph.Topology().Live().All() {
+		for key := range t.graph.PodsOn(n) {
+			at[key] = len(at)
+		}
+	}
+	slices.SortStableFunc(c.Pods, func(a, b berth.Pod) int { return cmp.Compare(at[a.Key()], at[b.Key()]) })
+	return &c
 }
 
 func (t *twin) node(name string) int {

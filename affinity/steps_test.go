@@ -286,10 +286,11 @@ func (s *stepper) decide() error {
 	return s.add(p)
 }
 
-// preempt compares nothing: the recount after it shows whether the what-if was undone.
+// preempt compares a preemption; the recount after it shows whether the what-if was undone.
 func (s *stepper) preempt() error {
 	p := s.regular()
-	_, err := s.profile.Preempt(&p, s.Budgets)
+	s.use(s.rng.IntN(len(s.configs)))
+	_, err := s.checkPreempt(&p)
 	return err
 }
 
