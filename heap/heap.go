@@ -58,27 +58,29 @@ func (h *Heap[K, V]) Len() int { return max(len(h.nodes)-root, 0) }
 // Push adds a value behind its equals. It returns ErrExists, and changes nothing, if the key is present.
 func (h *Heap[K, V]) Push(key K, value V) error {
 	h.reserve(1)
-	b, found := h.find(key)
+	hash := h.hash(key)
+	b, found := h.find(key, hash)
 	if found {
 		return fmt.Errorf("%w: key %v", ErrExists, key)
 	}
 	if h.arrivals == math.MaxUint32 {
 		h.renumber()
 	}
-	h.append(b, key, value, h.arrivals)
+	h.append(bucket[K, V]{key: key, value: value, hash: hash}, b, h.arrivals)
 	h.arrivals++
 	last := len(h.nodes) - 1
 	h.lift(last, h.nodes[last])
 	return nil
 }
 
-// append adds an item without restoring the order.
-func (h *Heap[K, V]) append(b int, key K, value V, arrival uint32) {
+// append adds an item, in the empty bucket b, without restoring the order.
+func (h *Heap[K, V]) append(item bucket[K, V], b int, arrival uint32) {
 	if len(h.nodes) == 0 {
 		h.nodes = append(h.nodes, make([]node, root)...)
 	}
-	h.buckets[b] = bucket[K, V]{key: key, value: value, at: int32(len(h.nodes))}
-	h.nodes = append(h.nodes, node{rank: h.rank(value), arrival: arrival, bucket: int32(b)})
+	item.at = int32(len(h.nodes))
+	h.buckets[b] = item
+	h.nodes = append(h.nodes, node{rank: h.rank(item.value), arrival: arrival, bucket: int32(b)})
 }
 
 // Peek returns the item that Pop would return, and false if there is none.
@@ -109,7 +111,7 @@ func (h *Heap[K, V]) Pop() (key K, value V, ok bool) {
 
 // Get returns the value of a key, and false if the key is not present.
 func (h *Heap[K, V]) Get(key K) (value V, ok bool) {
-	b, found := h.find(key)
+	b, found := h.lookup(key)
 	if !found {
 		return value, false
 	}
@@ -119,7 +121,7 @@ func (h *Heap[K, V]) Get(key K) (value V, ok bool) {
 // Update replaces the value of a key and returns false if the key is not present. The item keeps its arrival: among equals
 // it stands where it would stand had it been pushed with this value. To send it behind its equals Remove and Push it.
 func (h *Heap[K, V]) Update(key K, value V) bool {
-	b, found := h.find(key)
+	b, found := h.lookup(key)
 	if !found {
 		return false
 	}
@@ -131,7 +133,7 @@ func (h *Heap[K, V]) Update(key K, value V) bool {
 // Fix restores the order after the caller changed what the value of the key points to, and returns false if the key is not
 // present. If Less looks at what was changed, only one value may be out of order at a time.
 func (h *Heap[K, V]) Fix(key K) bool {
-	b, found := h.find(key)
+	b, found := h.lookup(key)
 	if found {
 		h.rerank(b)
 	}
@@ -140,7 +142,7 @@ func (h *Heap[K, V]) Fix(key K) bool {
 
 // Remove removes a key and returns its value, and false if the key is not present.
 func (h *Heap[K, V]) Remove(key K) (value V, ok bool) {
-	b, found := h.find(key)
+	b, found := h.lookup(key)
 	if !found {
 		return value, false
 	}

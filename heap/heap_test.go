@@ -40,7 +40,7 @@ func (h *Heap[K, V]) verify() error {
 		if n.rank != h.rank(b.value) {
 			return fmt.Errorf("node %d has rank %x, its value %x", i, n.rank, h.rank(b.value))
 		}
-		if at, found := h.find(b.key); !found || at != int(n.bucket) {
+		if at, found := h.lookup(b.key); !found || at != int(n.bucket) {
 			return fmt.Errorf("key %v is not found where it is", b.key)
 		}
 		if n.arrival >= h.arrivals {
@@ -202,6 +202,16 @@ func TestZeroHeapIsFIFO(t *testing.T) {
 	require.Zero(t, h.Len())
 	_, _, ok := h.Pop()
 	require.False(t, ok)
+	_, _, ok = h.Peek()
+	require.False(t, ok)
+	_, ok = h.Get("a")
+	require.False(t, ok)
+	_, ok = h.Remove("a")
+	require.False(t, ok)
+	require.False(t, h.Update("a", 1))
+	require.False(t, h.Fix("a"))
+	require.NoError(t, h.Meld(new(Heap[string, int])))
+	h.Clear()
 	for i, key := range []string{"c", "a", "b"} {
 		require.NoError(t, h.Push(key, 10-i))
 	}

@@ -58,7 +58,7 @@ func (h *Heap[K, V]) Meld(other *Heap[K, V]) error {
 	}
 	for i := root; i < len(other.nodes); i++ {
 		key := other.buckets[other.nodes[i].bucket].key
-		if _, found := h.find(key); found {
+		if _, found := h.lookup(key); found {
 			return fmt.Errorf("%w: key %v", ErrExists, key)
 		}
 	}
@@ -71,8 +71,9 @@ func (h *Heap[K, V]) Meld(other *Heap[K, V]) error {
 	rebuild := n < m*bits.Len(uint(n))
 	for i := root; i < len(other.nodes); i++ {
 		from := &other.buckets[other.nodes[i].bucket]
-		b, _ := h.find(from.key)
-		h.append(b, from.key, from.value, h.arrivals+other.nodes[i].arrival)
+		hash := h.hash(from.key) // the seeds differ
+		b, _ := h.find(from.key, hash)
+		h.append(bucket[K, V]{key: from.key, value: from.value, hash: hash}, b, h.arrivals+other.nodes[i].arrival)
 		if last := len(h.nodes) - 1; !rebuild {
 			h.lift(last, h.nodes[last])
 		}

@@ -10,26 +10,33 @@ import (
 type bucket[K comparable, V any] struct {
 	key   K
 	value V
-	at    int32 // the place of the node; 0, which is no place, if the bucket is empty
+	at    int32  // the place of the node; 0, which is no place, if the bucket is empty
+	hash  uint32 // of the key, so that moving buckets hashes nothing
 }
 
-func (h *Heap[K, V]) home(key K) int {
-	return int(maphash.Comparable(h.seed, key) >> h.shift)
-}
+func (h *Heap[K, V]) hash(key K) uint32 { return uint32(maphash.Comparable(h.seed, key) >> 32) }
 
-// find returns the bucket of a key, or the one where it would go.
-func (h *Heap[K, V]) find(key K) (b int, found bool) {
-	if len(h.buckets) == 0 {
-		return 0, false
-	}
+// home is the bucket where the search for a hash begins.
+func (h *Heap[K, V]) home(hash uint32) int { return int(hash >> h.shift) }
+
+// find returns the bucket of a key, or the one where it would go. There must be buckets.
+func (h *Heap[K, V]) find(key K, hash uint32) (b int, found bool) {
 	mask := len(h.buckets) - 1
-	for i := h.home(key) & mask; ; i = (i + 1) & mask {
+	for i := h.home(hash) & mask; ; i = (i + 1) & mask {
 		if b := &h.buckets[i]; b.at == 0 {
 			return i, false
-		} else if b.key == key {
+		} else if b.hash == hash && b.key == key {
 			return i, true
 		}
 	}
+}
+
+// lookup returns the bucket of a key, if it is present.
+func (h *Heap[K, V]) lookup(key K) (b int, found bool) {
+	if len(h.nodes) == 0 { // and perhaps no seed yet
+		return 0, false
+	}
+	return h.find(key, h.hash(key))
 }
 
 // vacate empties a bucket whose node is gone and closes the gap, so that searches need no tombstones (Knuth, "The Art of
@@ -37,7 +44,7 @@ func (h *Heap[K, V]) find(key K) (b int, found bool) {
 func (h *Heap[K, V]) vacate(gap int) {
 	mask := len(h.buckets) - 1
 	for i := (gap + 1) & mask; h.buckets[i].at != 0; i = (i + 1) & mask {
-		if (i-h.home(h.buckets[i].key))&mask >= (i-gap)&mask {
+		if (i-h.home(h.buckets[i].hash))&mask >= (i-gap)&mask {
 			h.buckets[gap] = h.buckets[i]
 			h.nodes[h.buckets[gap].at].bucket = int32(gap)
 			gap = i
@@ -54,16 +61,16 @@ func (h *Heap[K, V]) reserve(more int) {
 }
 
 func (h *Heap[K, V]) rehash(buckets int) {
-	if len(h.buckets) == 0 {
+	old := h.buckets
+	if old == nil {
 		h.seed = maphash.MakeSeed()
 	}
-	old := h.buckets
 	h.buckets = make([]bucket[K, V], buckets)
-	h.shift = uint(64 - bits.Len(uint(buckets-1)))
+	h.shift = uint(32 - bits.Len(uint(buckets-1)))
 	for i := root; i < len(h.nodes); i++ {
 		n := &h.nodes[i]
 		from := &old[n.bucket]
-		b, _ := h.find(from.key)
+		b, _ := h.find(from.key, from.hash)
 		h.buckets[b] = *from
 		n.bucket = int32(b)
 	}
