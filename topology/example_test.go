@@ -6,48 +6,50 @@ import (
 	"github.com/berth-go/berth/topology"
 )
 
-// The nodes of a zone, as a set.
+// The nodes of a zone, less those that a taint keeps free.
+func ExampleNodeSet() {
+	zone := topology.NewNodeSet(1, 2, 3, 64)
+	tainted := topology.NewNodeSet(2, 70)
+	zone.Subtract(tainted)
+	for n := range zone.All() {
+		fmt.Print(n, " ")
+	}
+	fmt.Println(zone.Len(), zone.Has(2))
+	// Output: 1 3 64 3 false
+}
+
+// Nodes by label.
 func ExampleIndex() {
 	var x topology.Index
-	x.Add("n1", map[string]string{"zone": "a", "disk": "ssd"})
-	x.Add("n2", map[string]string{"zone": "a"})
-	x.Add("n3", map[string]string{"zone": "b", "disk": "ssd"})
+	x.Add("a", map[string]string{"zone": "north", "disk": "ssd"})
+	x.Add("b", map[string]string{"zone": "south"})
+	x.Add("c", map[string]string{"zone": "north"})
 
 	zone := x.Key("zone")
-	n1, _ := x.Lookup("n1")
-	var set topology.NodeSet
-	x.Union(&set, topology.Domain{Key: zone, Value: x.Value(n1, zone)})
-	for n := range set.All() {
-		fmt.Println(x.Name(n))
+	a, _ := x.Lookup("a")
+	north := topology.Domain{Key: zone, Value: x.Value(a, zone)}
+	for n := range x.Nodes(north) {
+		fmt.Println(x.Name(n), "is in", x.ValueName(north))
 	}
 	fmt.Println(x.Domains(zone), "zones")
 	// Output:
-	// n1
-	// n2
+	// a is in north
+	// c is in north
 	// 2 zones
 }
 
-// Distances between nodes in racks and zones.
+// How far apart two nodes are.
 func ExampleTree() {
 	var x topology.Index
-	a, _ := x.Add("a", map[string]string{"zone": "z1", "rack": "r1"})
-	b, _ := x.Add("b", map[string]string{"zone": "z1", "rack": "r1"})
-	c, _ := x.Add("c", map[string]string{"zone": "z1", "rack": "r2"})
-	d, _ := x.Add("d", map[string]string{"zone": "z2", "rack": "r1"})
-	tree, _ := topology.NewTree(&x, "zone", "rack")
-	fmt.Println(tree.Distance(a, b), tree.Distance(a, c), tree.Distance(a, d))
-	common, level := tree.Common(a, c)
-	fmt.Println(x.KeyName(common.Key), x.ValueName(common), level)
-	// Output:
-	// 0 1 2
-	// zone z1 0
-}
+	a, _ := x.Add("a", map[string]string{"zone": "north", "rack": "1"})
+	b, _ := x.Add("b", map[string]string{"zone": "north", "rack": "2"})
+	c, _ := x.Add("c", map[string]string{"zone": "south", "rack": "1"})
 
-// Sets of nodes have the usual algebra.
-func ExampleNodeSet() {
-	ssd, zone := topology.NewNodeSet(1, 2, 5), topology.NewNodeSet(2, 3, 5)
-	both := ssd.Clone()
-	both.Intersect(zone)
-	fmt.Println(both.AppendTo(nil), both.Len(), both.Next(3))
-	// Output: [2 5] 2 5
+	tree, _ := topology.NewTree(&x, "zone", "rack")
+	common, level := tree.Common(a, b)
+	fmt.Println(x.ValueName(common), level)
+	fmt.Println(tree.Distance(a, a), tree.Distance(a, b), tree.Distance(a, c))
+	// Output:
+	// north 0
+	// 0 1 2
 }

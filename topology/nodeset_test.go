@@ -142,3 +142,37 @@ func TestNodeSetMayLoseNodesWhileIterated(t *testing.T) {
 		t.Errorf("saw %v, want %v", seen, want)
 	}
 }
+
+func TestCloneIsIndependent(t *testing.T) {
+	s := NewNodeSet(1)
+	c := s.Clone()
+	c.Add(2)
+	s.Remove(1)
+	if !c.Equal(NewNodeSet(1, 2)) || !s.Empty() {
+		t.Errorf("the clone is %v, the set %v", c.AppendTo(nil), s.AppendTo(nil))
+	}
+}
+
+// TestNodeSetReadsAreFree pins what a warm set allocates: nothing.
+func TestNodeSetReadsAreFree(t *testing.T) {
+	s, o, out := NewNodeSet(1, 100, 1000), NewNodeSet(1, 2, 900), NewNodeSet(1000)
+	list := make([]NodeID, 0, 10)
+	sum := NodeID(0)
+	allocs := testing.AllocsPerRun(100, func() {
+		for n := range s.All() {
+			sum += n
+		}
+		out.CopyFrom(s)
+		out.Union(o)
+		out.Intersect(s)
+		out.Subtract(o)
+		out.Fill(1000)
+		list = s.AppendTo(list[:0])
+		if !s.Has(100) || s.Equal(o) || s.Len() != 3 || s.Next(2) != 100 {
+			panic("wrong")
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}

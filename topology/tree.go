@@ -1,6 +1,9 @@
 package topology
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Tree arranges nodes by levels of label keys, widest first: region, zone, rack, host. Two nodes share a domain of a
 // level if they carry the same values for its key and for those of all wider levels, so that a rack name may occur in
@@ -18,12 +21,12 @@ type Tree struct {
 // is empty or given twice.
 func NewTree(x *Index, levels ...string) (*Tree, error) {
 	t := &Tree{parent: []int32{-1}, depth: []int32{0}, domain: []Domain{{-1, NoValue}}}
-	seen := make(map[string]bool)
 	for i, name := range levels {
-		if name == "" || seen[name] {
+		if name == "" || slices.Contains(levels[:i], name) {
 			return nil, fmt.Errorf("topology: tree level %d: key %q is empty or given twice", i, name)
 		}
-		seen[name] = true
+	}
+	for _, name := range levels {
 		t.levels = append(t.levels, x.Key(name))
 	}
 	type edge struct {
