@@ -86,7 +86,8 @@ func (c *Cache) Decide(pod *berth.Pod, decide func(g *affinity.Graph) (node stri
 }
 
 // AddNode enters a node; the pods that were known for it appear with it.
-// The errors are a *berth.Fault, ErrNodeExists, or affinity.ErrDevices if known pods claim the same GPUs. O(labels + its pods).
+// The errors are a *berth.Fault, ErrNodeExists, or affinity.ErrDevices if known pods hold GPUs that it lacks or the same ones,
+// and affinity.ErrAmount if their requests can't be added up. O(labels + its pods).
 func (c *Cache) AddNode(node *berth.Node) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,16 +101,11 @@ func (c *Cache) AddNode(node *berth.Node) error {
 	if e == nil {
 		e = &nodeEntry{pods: make(map[berth.PodKey]*podEntry)}
 	}
-	bound := make([]berth.PodKey, 0, len(e.pods))
-	for _, key := range sortedKeys(e.pods) {
-		if err := c.graph.Bind(e.pods[key].spec, node.Name); err != nil {
-			for _, key := range bound {
-				c.graph.Release(key)
-			}
-			c.graph.RemoveNode(node.Name)
-			return err
+	if err := c.bindAll(e.pods, node.Name); err != nil {
+		if gone := c.graph.RemoveNode(node.Name); gone != nil {
+			return fmt.Errorf("%w (and the node stays: %w)", err, gone)
 		}
-		bound = append(bound, key)
+		return err
 	}
 	e.spec = node
 	c.nodes[node.Name] = e

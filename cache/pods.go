@@ -2,6 +2,7 @@ package cache
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +11,7 @@ import (
 )
 
 // Assume enters a pod on a node before its binding is confirmed: it counts from now on. The errors are a *berth.Fault,
-// ErrUnknownNode, ErrPodExists or affinity.ErrDevices.
+// ErrUnknownNode, ErrPodExists, affinity.ErrDevices or affinity.ErrAmount.
 func (c *Cache) Assume(pod *berth.Pod, node string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,7 +43,7 @@ func (c *Cache) Forget(key berth.PodKey) error {
 
 // AddPod enters an observed pod, on the node that it names, or confirms an assumed one; if that was assumed on another
 // node, the observed node wins. The node need not be known yet. The errors are a *berth.Fault, ErrNoNode, ErrPodExists
-// or affinity.ErrDevices.
+// affinity.ErrDevices or affinity.ErrAmount.
 func (c *Cache) AddPod(pod *berth.Pod) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +61,7 @@ func (c *Cache) AddPod(pod *berth.Pod) error {
 }
 
 // UpdatePod replaces the spec of a pod that is not assumed. The errors are a *berth.Fault, ErrUnknownPod, ErrNoNode, or
-// affinity.ErrDevices.
+// affinity.ErrDevices or affinity.ErrAmount.
 func (c *Cache) UpdatePod(pod *berth.Pod) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,24 +86,24 @@ func (c *Cache) RemovePod(key berth.PodKey) error {
 	return c.leave(e)
 }
 
-// replace puts pod in the place of old; if that fails, old is back as it was.
+// replace puts pod in the place of old, with the GPUs of old if it asks for the same on the same node and names none. If
+// that fails, old is back as it was.
 func (c *Cache) replace(old *podEntry, pod *berth.Pod) error {
-	devices := c.graph.Devices(pod.Key())
+	version := c.version
 	if err := c.leave(old); err != nil {
 		return err
 	}
 	next := *pod
-	if same := &old.spec.GPU; pod.NodeName == old.spec.NodeName && len(next.GPU.Devices) == 0 &&
-		same.Count == next.GPU.Count && same.Milli == next.GPU.Milli {
-		next.GPU.Devices = devices
+	if was := &old.spec.GPU; pod.NodeName == old.spec.NodeName && len(next.GPU.Devices) == 0 &&
+		was.Count == next.GPU.Count && was.Milli == next.GPU.Milli {
+		next.GPU.Devices = was.Devices
 	}
 	err := c.enter(&next, false)
 	if err != nil {
-		was := *old.spec
-		was.GPU.Devices = devices
-		if back := c.enter(&was, old.assumed); back != nil {
+		if back := c.enter(old.spec, old.assumed); back != nil {
 			return fmt.Errorf("%w (and %v is lost: %w)", err, pod.Key(), back)
 		}
+		c.version = version
 	}
 	return err
 }
@@ -118,11 +119,7 @@ func (c *Cache) enter(pod *berth.Pod, assumed bool) error {
 		if err := c.graph.Bind(pod, pod.NodeName); err != nil {
 			return err
 		}
-		if pod.GPU.Count > 0 { // so that a copy of the state gives it the same
-			held := *pod
-			held.GPU.Devices = c.graph.Devices(key)
-			pod = &held
-		}
+		pod = c.holding(pod)
 	} else if err := berth.ValidatePod(pod).Err(); err != nil {
 		return err
 	}
@@ -136,6 +133,39 @@ func (c *Cache) enter(pod *berth.Pod, assumed bool) error {
 	n.pods[key], c.pods[key] = e, e
 	c.version++
 	return nil
+}
+
+// bindAll binds the remembered pods of a node that appears, or none. Those that name their GPUs come first, for others
+// take what is left.
+func (c *Cache) bindAll(pods map[berth.PodKey]*podEntry, node string) error {
+	keys := sortedKeys(pods)
+	slices.SortStableFunc(keys, func(a, b berth.PodKey) int {
+		return cmp.Compare(len(pods[b].spec.GPU.Devices), len(pods[a].spec.GPU.Devices))
+	})
+	for i, key := range keys {
+		err := c.graph.Bind(pods[key].spec, node)
+		if err == nil {
+			continue
+		}
+		for _, key := range keys[:i] {
+			err = errors.Join(err, c.graph.Release(key))
+		}
+		return err
+	}
+	for _, e := range pods {
+		e.spec = c.holding(e.spec)
+	}
+	return nil
+}
+
+// holding returns the spec of a bound pod with the GPUs that it was given, so that a copy of the state gives it the same.
+func (c *Cache) holding(pod *berth.Pod) *berth.Pod {
+	if pod.GPU.Count == 0 {
+		return pod
+	}
+	held := *pod
+	held.GPU.Devices = c.graph.Devices(pod.Key())
+	return &held
 }
 
 // leave takes a pod off its node, and forgets a node that was only remembered for it.
