@@ -1,6 +1,7 @@
 package affinity
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,6 +44,14 @@ func (g *Graph) CheckInvariants(profiles ...*Profile) error {
 
 func (w *walker) fault(format string, args ...any) {
 	w.faults = append(w.faults, fmt.Errorf(format, args...))
+}
+
+// references compares a number of references, of which there is at least one as long as something is kept.
+func (w *walker) references(to string, got, want int) {
+	w.equal("references to "+to, got, want)
+	if got <= 0 {
+		w.fault("a %s is kept without a reference", to)
+	}
 }
 
 func (w *walker) equal(what string, got, want any) {
@@ -289,7 +298,7 @@ func (w *walker) matchers() {
 	}
 	for key, m := range g.matchers {
 		w.equal("key of matcher", m.key, key)
-		w.equal("references to matcher", m.refs, refs[m]+len(m.counters))
+		w.references("matcher", m.refs, refs[m]+len(m.counters))
 		links := 0
 		w.live(func(c *class) {
 			linked := slices.ContainsFunc(m.classes, func(l classLink) bool { return l.class == c })
@@ -356,7 +365,7 @@ func (w *walker) owners() {
 					}
 				}
 			})
-			w.equal("references to owners", o.refs, refs)
+			w.references("owners", o.refs, refs)
 			domain := func(n topology.NodeID) topology.ValueID { return g.x.Value(n, o.key) }
 			of := func(kind termKind) map[topology.ValueID]int32 {
 				return w.recount(domain, func(c *class) (sum int32) {
@@ -394,7 +403,7 @@ func (w *walker) counters() {
 	withStats := 0
 	for _, m := range g.matchers {
 		for _, c := range m.counters {
-			w.equal("references to counter", c.refs, refs[c])
+			w.references("counter", c.refs, refs[c])
 			want := w.recount(func(n topology.NodeID) topology.ValueID {
 				if c.eligible != nil && !c.eligible.matches(g, n) {
 					return topology.NoValue
@@ -506,14 +515,14 @@ func (w *walker) sets() {
 		}
 	}
 	for _, m := range g.nodeMatchers {
-		w.equal("references to node matcher", m.refs, matchers[m])
+		w.references("node matcher", m.refs, matchers[m])
 		w.set("node matcher", &m.set, func(n topology.NodeID) bool { return m.matches(&g.x, n) })
 	}
 	for _, t := range g.tolerators {
-		w.equal("references to tolerator", t.refs, tolerators[t])
+		w.references("tolerator", t.refs, tolerators[t])
 	}
 	for _, l := range g.eligibilities {
-		w.equal("references to eligibility", l.refs, eligible[l])
+		w.references("eligibility", l.refs, eligible[l])
 		w.set("eligibility", &l.set, func(n topology.NodeID) bool { return l.matches(g, n) })
 	}
 }
@@ -607,10 +616,17 @@ func (w *walker) column(c *columns) {
 			}
 		}
 	}
+	w.equal("groups by tuple", len(c.byTuple), len(c.groups))
 	for gr := range c.groups {
-		if h := &c.groups[gr]; h.at < 0 && len(h.heap) > 0 {
+		h := &c.groups[gr]
+		if h.at < 0 && len(h.heap) > 0 {
 			w.fault("a group of %d nodes is not active", len(h.heap))
 		}
+		var key []byte
+		for _, v := range h.tuple {
+			key = binary.AppendVarint(key, v)
+		}
+		w.equal("group by its tuple", c.byTuple[string(key)], int32(gr))
 	}
 	for n := range c.slots {
 		s := &c.slots[n]
@@ -638,4 +654,56 @@ func (w *walker) look(c *columns, n topology.NodeID, s *slot) {
 		w.fault("node %d is %v, in a group of %v (own %v, coarse %v, fine %v)", n, c.tuple, c.groups[s.group].tuple, c.own != nil, c.coarse, c.fine)
 	}
 	w.equal(fmt.Sprintf("score of node %d", n), s.local, c.localScore(n))
+}
+
+// CheckNothingKept drops all plans, columns and idle classes of a graph without nodes, and reports what is still held.
+func (g *Graph) CheckNothingKept() error {
+	for g.plansLRU.next != &g.plansLRU {
+		g.plansLRU.next.drop()
+	}
+	for g.columnsLRU.next != &g.columnsLRU {
+		g.columnsLRU.next.drop()
+	}
+	for g.idle.idleNext != &g.idle {
+		c := g.idle.idleNext
+		g.revive(c)
+		g.drop(c)
+	}
+	w := &walker{g: g}
+	for what, n := range map[string]int{
+		"classes": len(g.classByKey), "classes by label": len(g.classesByLabel), "matchers": len(g.matchers),
+		"matchers by label": len(g.matchersByLabel), "matchers of all": len(g.matchersOfAll), "node matchers": len(g.nodeMatchers),
+		"tolerators": len(g.tolerators), "eligibilities": len(g.eligibilities), "spread domains": len(g.domains),
+		"taint sets": len(g.taintByKey), "nominations": len(g.nominations), "bytes of columns": g.columnBytes,
+		"GPUs": len(g.gpuHeld),
+	} {
+		w.equal(what+" left over", n, 0)
+	}
+	end := g.x.Key("a key that nobody used")
+	for k := range end {
+		if g.x.Column(k) != nil {
+			w.fault("the column of %q is kept", g.x.KeyName(k))
+		}
+		w.values(k)
+	}
+	if len(w.faults) > 0 {
+		return fmt.Errorf("%d faults, the first: %w", len(w.faults), w.faults[0])
+	}
+	return nil
+}
+
+// values checks that all values of a key are free but the one that is held for good: as many new ones get the ids.
+func (w *walker) values(k topology.KeyID) {
+	x := &w.g.x
+	before := x.ValueCap(k)
+	free := before
+	if _, ok := w.g.empty[k]; ok {
+		free--
+	}
+	for i := range free {
+		x.Acquire(k, fmt.Sprint("value ", i))
+	}
+	if after := x.ValueCap(k); after != before {
+		w.fault("%d of %d values of %q are kept", after-before, before, x.KeyName(k))
+	}
 }
