@@ -46,6 +46,7 @@ func (g *Generator) nodeAffinity() *berth.NodeAffinity {
 		if g.chance(g.o.Faults.ZeroWeight) {
 			t.Weight = 0
 		}
+		g.misweigh(&t.Weight)
 		return t
 	})
 	if a.RequiredDuringSchedulingIgnoredDuringExecution == nil && a.PreferredDuringSchedulingIgnoredDuringExecution == nil {
@@ -66,7 +67,11 @@ func (g *Generator) nodeTerm(malformed float64) berth.NodeSelectorTerm {
 			t.MatchFields = append(t.MatchFields, g.fieldRequirement())
 		}
 	}
-	if !byName || g.chance(0.3) {
+	if !byName && g.chance(0.1) {
+		t.MatchExpressions = append(t.MatchExpressions, berth.Requirement{
+			Key: berth.LabelHostname, Operator: pick(g, berth.In, berth.NotIn), Values: []string{g.nodeName(), g.nodeName()},
+		})
+	} else if !byName || g.chance(0.3) {
 		for range g.between(1, 2) {
 			t.MatchExpressions = append(t.MatchExpressions, g.requirement(nodeVocabulary(),
 				berth.In, berth.In, berth.NotIn, berth.NotIn, berth.Exists, berth.Exists, berth.DoesNotExist, berth.Gt, berth.Lt))
@@ -141,6 +146,14 @@ func (g *Generator) podTerm(p *berth.Pod) func() berth.PodAffinityTerm {
 
 func (g *Generator) weightedPodTerm(p *berth.Pod) func() berth.WeightedPodAffinityTerm {
 	return func() berth.WeightedPodAffinityTerm {
-		return berth.WeightedPodAffinityTerm{Weight: int32(g.between(1, 100)), PodAffinityTerm: g.podTerm(p)()}
+		t := berth.WeightedPodAffinityTerm{Weight: int32(g.between(1, 100)), PodAffinityTerm: g.podTerm(p)()}
+		g.misweigh(&t.Weight)
+		return t
+	}
+}
+
+func (g *Generator) misweigh(weight *int32) {
+	if g.chance(g.o.Faults.Weight) {
+		*weight = pick[int32](g, -1, 101)
 	}
 }

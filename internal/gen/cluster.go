@@ -38,6 +38,7 @@ func (g *Generator) addPod(c *Cluster) {
 	p := g.Pod()
 	p.NodeName = ""
 	p.Terminating = g.chance(g.o.Terminating)
+	p.Preempted = p.Terminating && g.chance(g.o.Preempted)
 	switch {
 	case g.chance(g.o.Unplaced):
 	case g.chance(g.o.Nominated):
@@ -74,7 +75,7 @@ func (g *Generator) place(c *Cluster, p *berth.Pod) bool {
 		}
 		p.NodeName = node.Name
 		if p.GPU.Count > 0 && !g.chance(g.o.OmitDevices) {
-			p.GPU.Devices = devices(&p.GPU, freeDevices(c, node))
+			p.GPU.Devices = g.devices(&p.GPU, freeDevices(c, node))
 		}
 		return true
 	}
@@ -112,7 +113,7 @@ func fits(c *Cluster, node *berth.Node, p *berth.Pod) bool {
 			return false
 		}
 	}
-	return p.GPU.Count == 0 || devices(&p.GPU, freeDevices(c, node)) != nil
+	return p.GPU.Count == 0 || len(fitting(&p.GPU, freeDevices(c, node))) >= p.GPU.Count
 }
 
 func heldScalar(c *Cluster, node *berth.Node, name string) int64 {
@@ -125,24 +126,40 @@ func heldScalar(c *Cluster, node *berth.Node, name string) int64 {
 	return sum
 }
 
+// freeDevices returns the free milli of a node's devices, as far as its pods say what they hold.
 func freeDevices(c *Cluster, node *berth.Node) []int64 {
 	free := slices.Repeat([]int64{berth.GPUMilli}, max(node.GPUs.Count, 0))
 	for i := range c.Pods {
-		q := &c.Pods[i]
-		if q.NodeName != node.Name {
+		if c.Pods[i].NodeName != node.Name {
 			continue
 		}
-		held := q.GPU.Devices
-		if len(held) == 0 {
-			held = devices(&q.GPU, free)
-		}
-		for _, d := range held {
-			if d < len(free) {
-				free[d] -= q.GPU.Milli
+		for _, d := range c.Pods[i].GPU.Devices {
+			if d < len(free) { // a node of the same name may have had more
+				free[d] -= c.Pods[i].GPU.Milli
 			}
 		}
 	}
 	return free
+}
+
+func fitting(r *berth.GPURequest, free []int64) []int {
+	var devices []int
+	for i, milli := range free {
+		if milli >= r.Milli {
+			devices = append(devices, i)
+		}
+	}
+	return devices
+}
+
+// devices returns random fitting devices, or none if there are too few.
+func (g *Generator) devices(r *berth.GPURequest, free []int64) []int {
+	devices := fitting(r, free)
+	if r.Count < 0 || len(devices) < r.Count {
+		return nil
+	}
+	g.rng.Shuffle(len(devices), func(i, j int) { devices[i], devices[j] = devices[j], devices[i] })
+	return devices[:r.Count]
 }
 
 func (g *Generator) budget(c *Cluster) func() berth.PodDisruptionBudget {

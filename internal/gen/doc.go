@@ -6,9 +6,9 @@
 //
 // # The caller's duties
 //
-// Specs are valid, except for the kinds of fault that [Faults] switches on; those in the presets are faults that
-// kube-scheduler gives a meaning to. Names are unique within a Generator. Pods with matchLabelKeys are as a user writes
-// them, to be folded before use.
+// Specs have no hard faults (see berth.ValidatePod), except for the kinds that [Faults] switches on, as [Invalid] does. Soft
+// ones occur. Names are unique within a Generator. Pods with matchLabelKeys are as a user writes them, to be folded before
+// use (berth.Fold).
 //
 // # Guarantees
 //

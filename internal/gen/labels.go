@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/berth-go/berth"
@@ -47,6 +48,11 @@ func namespaceNames() []string { return []string{"default", "n1", "n2", "ghost"}
 // labels draws labels from a vocabulary.
 func (g *Generator) labels(vocabulary []label) map[string]string {
 	labels := map[string]string{}
+	if g.chance(g.o.Faults.ManyLabels) {
+		for i := range 10_000 {
+			labels[fmt.Sprintf("key-%d", i)] = ""
+		}
+	}
 	for _, l := range vocabulary {
 		if !g.chance(g.o.MissingLabel) {
 			labels[l.key] = g.value(l)
@@ -102,9 +108,10 @@ func (g *Generator) selector(vocabulary []label, own map[string]string) *berth.L
 func (g *Generator) nonEmptySelector(vocabulary []label, own map[string]string) *berth.LabelSelector {
 	s := &berth.LabelSelector{}
 	if len(own) > 0 && g.chance(g.o.SelfMatch) {
+		s.MatchLabels = map[string]string{}
 		for _, l := range vocabulary {
 			if value, ok := own[l.key]; ok && (len(s.MatchLabels) == 0 || g.chance(0.3)) {
-				s.MatchLabels = map[string]string{l.key: value}
+				s.MatchLabels[l.key] = value
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/berth-go/berth"
 )
@@ -22,10 +23,13 @@ func (g *Generator) Node() berth.Node {
 	n.Taints = g.taints()
 	n.Unschedulable = g.chance(g.o.Unschedulable)
 	n.Allocatable = g.allocatable()
-	if g.chance(g.o.GPU) {
+	if g.chance(min(3*g.o.GPU, 0.8)) {
 		n.GPUs = berth.GPUs{Model: pick(g, "A100", "T4"), Count: pick(g, 1, 2, 4, 8)}
 	}
 	n.Images = g.nodeImages()
+	if g.nodes > 1 && g.chance(g.o.Faults.DuplicateNode) {
+		n.Name = fmt.Sprintf("node-%03d", g.rng.IntN(g.nodes-1))
+	}
 	if g.chance(g.o.Faults.EmptyName) {
 		n.Name = ""
 	}
@@ -76,24 +80,24 @@ func (g *Generator) allocatable() berth.Resources {
 	r := berth.Resources{
 		MilliCPU:         pick[int64](g, 2000, 4000, 8000, 16000, 3333),
 		Memory:           pick[int64](g, 4*gib, 8*gib, 16*gib, 32*gib, 7_777_777_777),
-		EphemeralStorage: pick[int64](g, 0, 50*gib, 100*gib),
-		Pods:             pick[int64](g, 110, 110, 20, 8, 3),
+		EphemeralStorage: pick[int64](g, 0, 50*gib, 50*gib, 100*gib, 100*gib),
+		Pods:             pick[int64](g, 110, 110, 110, 20, 8, 3),
 	}
 	if g.chance(g.o.ZeroRequest / 8) {
 		r.Memory = 0
 	}
-	r.Scalar = g.scalars(1, 8)
-	if g.chance(g.o.Faults.NegativeAmount) {
-		r.MilliCPU = -r.MilliCPU
+	r.Scalar = g.scalars(min(4*g.o.ScalarResource, 0.8), 1, 8)
+	if g.chance(g.o.Faults.Amount) {
+		r.MilliCPU = pick[int64](g, -1, berth.MaxAmount+1, math.MaxInt64)
 	}
 	return r
 }
 
 // scalars draws amounts of named resources. nil and an empty map both mean none, and both occur.
-func (g *Generator) scalars(lo, hi int) map[string]int64 {
+func (g *Generator) scalars(rate float64, lo, hi int) map[string]int64 {
 	scalars := map[string]int64{}
 	for _, name := range scalarNames() {
-		if g.chance(g.o.ScalarResource) {
+		if g.chance(rate) {
 			scalars[name] = int64(g.between(lo, hi))
 		}
 	}

@@ -20,19 +20,20 @@ type Options struct {
 
 	// ZeroRequest makes a pod request none of a resource, for each resource.
 	ZeroRequest float64
-	// ScalarResource is the rate of each named resource on nodes and in pods.
+	// ScalarResource is the rate of named resources; more nodes offer each than pods ask for it.
 	ScalarResource float64
 	// NonZeroRequests sets a pod's requests for resource scores apart from its real ones.
 	NonZeroRequests float64
-	// GPU is the rate of nodes and pods with shareable devices.
+	// GPU is the rate of pods that ask for shareable devices; more nodes have some.
 	GPU float64
-	// OmitDevices leaves out which devices a placed pod holds, so that they follow from the order of placement.
+	// OmitDevices leaves out which devices a placed pod holds, so that they follow from the order of placement. Such pods
+	// are not reckoned with when others are placed, so that some find too few devices left.
 	OmitDevices float64
 	// HostPort is the rate of each of up to two host ports of a pod.
 	HostPort float64
 	// Image is the rate of each image on a node and of each of a pod's images.
 	Image float64
-	// ImageSize makes nodes disagree about the size of an image, whose meaning then depends on the order of nodes.
+	// ImageSize makes a node disagree with the others about the size of an image.
 	ImageSize float64
 
 	// NodeName names the one node that a pod to place may run on.
@@ -65,6 +66,8 @@ type Options struct {
 	// Terminating, Nominated and Unplaced are the rates of such pods in a cluster. Unplaced pods are neither placed nor
 	// nominated.
 	Terminating, Nominated, Unplaced float64
+	// Preempted makes the terminating ones of them victims of a preemption.
+	Preempted float64
 	// UnknownNode places or nominates a pod to a node that is not in the cluster.
 	UnknownNode float64
 	// OverCommit places a pod where it does not fit.
@@ -79,31 +82,41 @@ type Options struct {
 	Faults Faults
 }
 
-// Faults are rates of specs that are not valid.
+// Faults are rates of specs with a fault, in the order of hard faults after soft ones as package berth validates them.
 type Faults struct {
 	// RequiredTerm makes a required node affinity term one that does not parse: it matches nothing.
 	RequiredTerm float64
-	// PreferredTerm does so with a preferred one: the pod cannot be scored.
-	PreferredTerm float64
 	// EmptyTerm makes a node affinity term one without requirements: it matches nothing.
 	EmptyTerm float64
 	// ZeroWeight gives a preferred node affinity term weight 0: it is dropped.
 	ZeroWeight float64
 
-	// The following have no meaning to kube-scheduler and are to be refused.
+	// The following are hard faults, which are refused.
 
-	// NegativeAmount makes a request or an allocatable amount negative.
-	NegativeAmount float64
+	// PreferredTerm makes a preferred node affinity term one that does not parse.
+	PreferredTerm float64
+	// Weight puts the weight of a preferred term out of range.
+	Weight float64
+	// Amount makes a request or an allocatable amount negative or too large.
+	Amount float64
 	// EmptyName leaves out a name.
 	EmptyName float64
+	// DuplicateNode gives a node the name of an earlier one.
+	DuplicateNode float64
+	// ManyLabels gives a node or pod 10,000 labels.
+	ManyLabels float64
+	// Toleration makes the operator of a toleration unknown.
+	Toleration float64
+	// HostPort puts a port out of range or makes its protocol unknown.
+	HostPort float64
 	// TaintEffect leaves out a taint's effect or makes it unknown.
 	TaintEffect float64
 	// SelectorOperator makes the operator of a label selector unknown, or its values wrong for it.
 	SelectorOperator float64
 	// TopologyKey leaves out the topology key of a term or constraint.
 	TopologyKey float64
-	// MaxSkew makes a constraint's maxSkew 0.
-	MaxSkew float64
+	// Spread makes maxSkew, minDomains, the action or a policy of a spread constraint wrong.
+	Spread float64
 	// GPURequest makes a device request contradict itself.
 	GPURequest float64
 }
@@ -114,12 +127,14 @@ func Everything() Options {
 		Nodes: 60, Pods: 200,
 		MissingLabel: 0.1, AwkwardLabel: 0.08, DuplicateHostname: 0.05,
 		Taint: 0.1, Unschedulable: 0.08, Toleration: 0.25,
-		ZeroRequest: 0.2, ScalarResource: 0.15, NonZeroRequests: 0.15, GPU: 0.15, HostPort: 0.06, Image: 0.3,
+		ZeroRequest: 0.2, ScalarResource: 0.15, NonZeroRequests: 0.15, GPU: 0.15, OmitDevices: 0.1,
+		HostPort: 0.06, Image: 0.3, ImageSize: 0.1,
 		NodeName: 0.02, NodeSelector: 0.06, NodeAffinity: 0.15, MatchFields: 0.15,
 		PodAffinity: 0.1, PodAntiAffinity: 0.1, SelfMatch: 0.4, NilSelector: 0.03, EmptySelector: 0.06,
 		NamespaceList: 0.15, NamespaceSelector: 0.2,
 		HardSpread: 0.12, SoftSpread: 0.15, SpreadPolicy: 0.3, MinDomains: 0.3, DefaultSpread: 0.4,
-		Terminating: 0.06, Nominated: 0.05, Unplaced: 0.02, UnknownNode: 0.02, OverCommit: 0.05,
+		MatchLabelKeys: 0.1,
+		Terminating:    0.06, Preempted: 0.5, Nominated: 0.05, Unplaced: 0.02, UnknownNode: 0.02, OverCommit: 0.05,
 		Priority: 0.5, PreemptNever: 0.05, Budget: 0.5,
 		Faults: Faults{RequiredTerm: 0.05, EmptyTerm: 0.05, ZeroWeight: 0.05},
 	}
@@ -140,7 +155,7 @@ func Affine() Options {
 	o.MissingLabel, o.AwkwardLabel, o.DuplicateHostname = 0.1, 0.05, 0.05
 	o.PodAffinity, o.PodAntiAffinity, o.SelfMatch = 0.35, 0.3, 0.5
 	o.NilSelector, o.EmptySelector, o.NamespaceList, o.NamespaceSelector = 0.03, 0.05, 0.2, 0.25
-	o.Terminating, o.Nominated = 0.1, 0.1
+	o.MatchLabelKeys, o.Terminating, o.Nominated = 0.1, 0.1, 0.1
 	return o
 }
 
@@ -150,7 +165,7 @@ func Spreading() Options {
 	o.MissingLabel, o.AwkwardLabel, o.DuplicateHostname = 0.1, 0.05, 0.05
 	o.HardSpread, o.SoftSpread, o.SpreadPolicy, o.MinDomains, o.DefaultSpread = 0.5, 0.4, 0.3, 0.3, 0.6
 	o.SelfMatch, o.NilSelector, o.EmptySelector = 0.6, 0.03, 0.06
-	o.Terminating, o.Nominated = 0.1, 0.1
+	o.MatchLabelKeys, o.Terminating, o.Nominated = 0.1, 0.1, 0.1
 	return o
 }
 
@@ -163,11 +178,12 @@ func Crowded() Options {
 	return o
 }
 
-// Invalid adds every kind of fault to Everything.
+// Invalid adds hard faults of every kind to Everything.
 func Invalid() Options {
 	o := Everything()
-	o.Faults.PreferredTerm = 0.05
-	o.Faults.NegativeAmount, o.Faults.EmptyName, o.Faults.TaintEffect = 0.03, 0.03, 0.05
-	o.Faults.SelectorOperator, o.Faults.TopologyKey, o.Faults.MaxSkew, o.Faults.GPURequest = 0.05, 0.05, 0.05, 0.05
+	f := &o.Faults
+	f.PreferredTerm, f.Weight, f.Amount, f.EmptyName, f.DuplicateNode, f.ManyLabels = 0.05, 0.05, 0.03, 0.03, 0.03, 0.01
+	f.TaintEffect, f.Toleration, f.HostPort, f.SelectorOperator, f.TopologyKey = 0.05, 0.05, 0.05, 0.05, 0.05
+	f.Spread, f.GPURequest = 0.05, 0.05
 	return o
 }

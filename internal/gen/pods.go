@@ -3,7 +3,6 @@ package gen
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/berth-go/berth"
@@ -27,10 +26,7 @@ func (g *Generator) Pod() berth.Pod {
 		return pick(g, append(imageNames(), "mirror/app-a:v1", "nowhere:latest")...)
 	})
 	p.Tolerations = upTo(g, 3, g.o.Toleration, g.toleration)
-	if g.chance(g.o.NodeSelector) {
-		l := pick(g, nodeVocabulary()...)
-		p.NodeSelector = map[string]string{l.key: g.value(l)}
-	}
+	p.NodeSelector = g.nodeSelector()
 	p.Affinity = g.affinity(&p)
 	g.spread(&p)
 	if g.chance(g.o.Priority) {
@@ -62,7 +58,7 @@ func (g *Generator) requests(p *berth.Pod) {
 		MilliCPU:         draw(50, 100, 250, 333, 500, 1000, 2500),
 		Memory:           draw(64*mib, 200*mib, gib/2, gib, 2*gib, 1_234_567_890),
 		EphemeralStorage: draw(0, 0, 0, gib, 20*gib),
-		Scalar:           g.scalars(0, 3),
+		Scalar:           g.scalars(g.o.ScalarResource/2, 0, 3),
 	}
 	if g.chance(g.o.NonZeroRequests) {
 		p.NonZeroRequests = &berth.NonZeroRequests{
@@ -70,8 +66,8 @@ func (g *Generator) requests(p *berth.Pod) {
 			Memory:   p.Requests.Memory + pick[int64](g, 0, 200*mib),
 		}
 	}
-	if g.chance(g.o.Faults.NegativeAmount) {
-		p.Requests.Memory = -1 - p.Requests.Memory
+	if g.chance(g.o.Faults.Amount) {
+		p.Requests.Memory = pick[int64](g, -1, math.MinInt64, berth.MaxAmount+1)
 	}
 	g.gpuRequest(p)
 }
@@ -94,23 +90,44 @@ func (g *Generator) gpuRequest(p *berth.Pod) {
 }
 
 func (g *Generator) hostPort() berth.HostPort {
-	return berth.HostPort{
+	p := berth.HostPort{
 		HostIP:   pick(g, "", "0.0.0.0", "127.0.0.1", "10.0.0.1"),
 		Protocol: pick(g, "", berth.TCP, berth.UDP, berth.SCTP),
 		Port:     pick[int32](g, 53, 8080, 9090),
 	}
+	if g.chance(g.o.Faults.HostPort) {
+		p = pick(g, berth.HostPort{Port: 0}, berth.HostPort{Port: -1}, berth.HostPort{Port: 65536}, berth.HostPort{Port: 1, Protocol: "ICMP"})
+	}
+	return p
+}
+
+func (g *Generator) nodeSelector() map[string]string {
+	if !g.chance(g.o.NodeSelector) {
+		return nil
+	}
+	if g.chance(0.1) {
+		return map[string]string{berth.LabelHostname: g.nodeName()}
+	}
+	l := pick(g, nodeVocabulary()...)
+	return map[string]string{l.key: g.value(l)}
 }
 
 func (g *Generator) toleration() berth.Toleration {
 	key := pick(g, "dedicated", "flaky", berth.TaintNodeUnschedulable)
 	effect := pick(g, "", berth.NoSchedule, berth.NoExecute, berth.PreferNoSchedule)
-	switch g.rng.IntN(4) {
+	if g.chance(g.o.Faults.Toleration) {
+		return berth.Toleration{Key: key, Operator: pick[berth.TolerationOperator](g, "Like", "exists")}
+	}
+	switch g.rng.IntN(5) {
 	case 0:
 		return berth.Toleration{Key: key, Operator: berth.TolerationExists, Effect: effect}
 	case 1:
 		return berth.Toleration{Operator: berth.TolerationExists, Effect: effect}
 	case 2:
 		return berth.Toleration{Key: key, Value: pick(g, "", "batch", "web"), Effect: effect}
+	case 3:
+		// Matches taints of every key with the value.
+		return berth.Toleration{Operator: pick(g, "", berth.TolerationEqual), Value: pick(g, "", "batch", "web"), Effect: effect}
 	}
 	return berth.Toleration{Key: key, Operator: berth.TolerationEqual, Value: pick(g, "", "batch", "web"), Effect: effect}
 }
@@ -121,21 +138,4 @@ func (g *Generator) startTime() time.Time {
 		return time.Time{}
 	}
 	return time.Date(2030, 1, 1, g.rng.IntN(6), 0, 0, 0, time.UTC)
-}
-
-// devices returns the GPUs that a pod takes on a node with the given free milli, or nil if it does not fit.
-func devices(r *berth.GPURequest, free []int64) []int {
-	var fitting []int
-	for i, milli := range free {
-		if milli >= r.Milli {
-			fitting = append(fitting, i)
-		}
-	}
-	if r.Count <= 0 || len(fitting) < r.Count {
-		return nil
-	}
-	if r.Milli < berth.GPUMilli {
-		slices.SortStableFunc(fitting, func(a, b int) int { return int(free[a] - free[b]) })
-	}
-	return fitting[:r.Count]
 }

@@ -44,8 +44,22 @@ func (g *Generator) spreadConstraint(p *berth.Pod, action berth.UnsatisfiableCon
 	if g.chance(g.o.MatchLabelKeys) && c.LabelSelector != nil {
 		c.MatchLabelKeys = []string{pick(g, "rev", "nowhere")}
 	}
-	if g.chance(g.o.Faults.MaxSkew) {
-		c.MaxSkew = 0
+	if g.chance(g.o.Faults.Spread) {
+		g.misspread(&c)
 	}
 	return c
+}
+
+func (g *Generator) misspread(c *berth.TopologySpreadConstraint) {
+	n := int32(0)
+	switch g.rng.IntN(4) {
+	case 0:
+		c.MaxSkew = 0
+	case 1:
+		c.MinDomains = &n
+	case 2:
+		c.WhenUnsatisfiable = "Perhaps"
+	case 3:
+		c.NodeTaintsPolicy = "Perhaps"
+	}
 }
