@@ -94,6 +94,19 @@ func TestBadPodsAreRefusedAndChangeNothing(t *testing.T) {
 	}
 }
 
+func TestABadBudgetIsRefused(t *testing.T) {
+	g, p := ready(t)
+	s := shapes()[0]
+	var fault *berth.Fault
+	err := unchanged(t, g, p, func() error {
+		_, err := p.Preempt(s.pod("vip"), []berth.PodDisruptionBudget{{Namespace: "default"}})
+		return err
+	})
+	if !errors.As(err, &fault) || fault.Path != "metadata.name" {
+		t.Errorf("%v does not name metadata.name", err)
+	}
+}
+
 func TestBadNodesAreRefusedAndChangeNothing(t *testing.T) {
 	for _, c := range []struct {
 		name, path, value string

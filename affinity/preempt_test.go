@@ -62,6 +62,8 @@ func TestPreempt(t *testing.T) {
 	waiting.NominatedNodeName = "w1"
 	leaving := placed("leaving", "w1", 1, 4000, 0)
 	leaving.Terminating, leaving.Preempted = true, true
+	refused := waiting
+	refused.NodeSelector = map[string]string{"zone": "b"}
 	elsewhere := vip
 	elsewhere.NodeSelector = map[string]string{"zone": "b"}
 	for _, c := range []struct {
@@ -107,6 +109,10 @@ func TestPreempt(t *testing.T) {
 		},
 		{name: "a pod that must not preempt", nodes: two[:1], pods: []berth.Pod{placed("low", "w1", 1, 4000, 0)}, pod: never, want: victims{}},
 		{name: "a pod whose room is being made", nodes: two, pods: []berth.Pod{leaving, placed("low", "w2", 1, 4000, 0)}, pod: waiting, want: victims{}},
+		{
+			name: "a pod that the node made free for it refuses meanwhile", nodes: two, pods: []berth.Pod{leaving, placed("low", "w2", 1, 4000, 0)},
+			pod: refused, want: victims{"w2": {"low"}}, chosen: "w2",
+		},
 		{
 			name: "only a resolvable refusal makes a candidate", nodes: two,
 			pods: []berth.Pod{placed("low", "w1", 1, 4000, 0), placed("high", "w2", 1000, 4000, 0)},
@@ -222,6 +228,30 @@ func TestPreemptTakesWhatIsNeededAndNoMore(t *testing.T) {
 	}
 	if candidates < 20 {
 		t.Errorf("only %d candidates: the test tests too little", candidates)
+	}
+}
+
+// TestPreemptCountsForSpreadAsTheSourceDoes compares preemptions where kube-scheduler's what-if counts pods for topology spread that
+// a decision does not: terminating ones, and those under a selector {}.
+func TestPreemptCountsForSpreadAsTheSourceDoes(t *testing.T) {
+	for seed := range uint64(60 * *steps) {
+		rng := rand.New(rand.NewPCG(seed, 43))
+		opts := gen.Crowded()
+		opts.Nodes, opts.Pods = 8, 60
+		opts.Terminating, opts.EmptySelector, opts.HardSpread, opts.SelfMatch, opts.Priority = 0.4, 0.3, 0.7, 0.7, 1
+		opts.Taint, opts.NodeAffinity, opts.NodeSelector, opts.MissingLabel, opts.NodeName = 0, 0, 0, 0.02, 0
+		gn := gen.New(rng, opts)
+		tw, err := newTwin(gn.Cluster(), tight, pair{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 8 {
+			pod := gn.Pod()
+			pod = *berth.Fold(&pod)
+			if _, err := tw.checkPreempt(&pod); err != nil {
+				t.Fatalf("seed %d, pod %d: %v", seed, i, err)
+			}
+		}
 	}
 }
 

@@ -150,6 +150,10 @@ func (t *twin) check(pod *berth.Pod) (affinity.Choice, error) {
 	if err := t.profile.Evaluate(pod, &ev); err != nil {
 		return affinity.Choice{}, err
 	}
+	var set topology.NodeSet
+	if err := t.profile.Feasible(pod, &set); err != nil || !set.Equal(&ev.Feasible) {
+		return affinity.Choice{}, fmt.Errorf("feasible %v alone, %v with scores: %w", set.AppendTo(nil), ev.Feasible.AppendTo(nil), err)
+	}
 	if ev.Feasible.Len() != len(feasible) {
 		return affinity.Choice{}, fmt.Errorf("%d feasible nodes, reference %d", ev.Feasible.Len(), len(feasible))
 	}
