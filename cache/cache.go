@@ -74,7 +74,8 @@ func (c *Cache) Do(f func(g *affinity.Graph) error) error {
 }
 
 // Decide calls decide with the graph and assumes pod on the node that it returns, both under one lock, so that no other
-// decision comes between. An error of decide is returned as it is and changes nothing.
+// decision comes between. GPUs that decide chose it writes to pod.GPU.Devices before it returns. An error of decide is
+// returned as it is and changes nothing.
 func (c *Cache) Decide(pod *berth.Pod, decide func(g *affinity.Graph) (node string, err error)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

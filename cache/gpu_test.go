@@ -114,6 +114,25 @@ func TestConfirmationKeepsTheGPUsThatWereAssumed(t *testing.T) {
 	}
 }
 
+// TestDecideMayChooseGPUs: the pod is read after the decision.
+func TestDecideMayChooseGPUs(t *testing.T) {
+	c := newCache(t)
+	p := gpuPod("a", "", 1, 500)
+	must(t, c.AddNode(gpuNode("n", 4)), c.Decide(p, func(*affinity.Graph) (string, error) {
+		p.GPU.Devices = []int{3}
+		return "n", nil
+	}))
+	wantDevices(t, c, "a", 3)
+	full := errors.New("full")
+	before := c.Snapshot()
+	if err := c.Decide(gpuPod("b", "", 1, 500), func(*affinity.Graph) (string, error) { return "n", full }); err != full {
+		t.Errorf("%v is not the error as it was", err)
+	}
+	if c.Snapshot() != before {
+		t.Error("a decision that failed changed something")
+	}
+}
+
 // TestARefusedEventChangesNoVersion: nobody need look again.
 func TestARefusedEventChangesNoVersion(t *testing.T) {
 	c := newCache(t)

@@ -135,6 +135,7 @@ func (p *Pipeline) decideByColumns(pod *berth.Pod) (Decision, error) {
 		return Decision{}, err
 	}
 	p.in = Input{Pod: pod, Graph: p.graph, Class: class}
+	defer func() { p.in.Pod = nil }() // the caller's, not to be kept
 	size := p.graph.Topology().Cap()
 	p.total = sized(p.total, size)
 	if p.profile.Weights() == (affinity.Weights{}) {

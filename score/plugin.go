@@ -19,7 +19,8 @@ type Scorer interface {
 	// Name tells the scorers of a pipeline apart.
 	Name() string
 	// Score writes the score of each of nodes, which are feasible and in ascending order, into column[n]. The column is
-	// as long as the topology's Cap; the other elements must be left alone. An error ends the decision.
+	// as long as the topology's Cap; the other elements must be left alone. Scores are within -2^40..2^40, so that weighed
+	// sums can be counted. An error ends the decision. Neither in nor what it points to may be kept or changed.
 	Score(in *Input, nodes []topology.NodeID, column []int64) error
 }
 
