@@ -36,32 +36,33 @@ func TestTheOrderOfArrivalDoesNotMatter(t *testing.T) {
 		for i := range 8 {
 			pod := gn.Pod()
 			pod = *berth.Fold(&pod)
-			if err := sameByName(one, other, &pod); err != nil {
+			if err := sameByName(one, other, &pod, &pod, func(name string) string { return name }); err != nil {
 				t.Fatalf("seed %d, pod %d: %v", seed, i, err)
 			}
 		}
 	}
 }
 
-// sameByName compares the answers of two graphs whose nodes have the same names, but other ids.
-func sameByName(a, b *twin, pod *berth.Pod) error {
-	verdicts := func(t *twin) (map[string]affinity.Verdict, error) {
+// sameByName compares the answers of two graphs for a pod each. What is a node of the first is the node of another name in
+// the second, and of another id.
+func sameByName(a, b *twin, podA, podB *berth.Pod, inB func(name string) string) error {
+	verdicts := func(t *twin, pod *berth.Pod) (map[string]affinity.Verdict, error) {
 		m := make(map[string]affinity.Verdict)
 		err := t.profile.Verdicts(pod, func(n topology.NodeID, v affinity.Verdict) { m[t.graph.Topology().Name(n)] = v })
 		return m, err
 	}
-	va, errA := verdicts(a)
-	vb, errB := verdicts(b)
+	va, errA := verdicts(a, podA)
+	vb, errB := verdicts(b, podB)
 	if errA != nil || errB != nil {
 		return fmt.Errorf("verdicts: %w, %w", errA, errB)
 	}
 	for name, v := range va {
-		if v != vb[name] {
-			return fmt.Errorf("node %s: %v in one order, %v in the other", name, v, vb[name])
+		if v != vb[inB(name)] {
+			return fmt.Errorf("node %s: %v in the one, %v in the other", name, v, vb[inB(name)])
 		}
 	}
-	ca, okA, errA := a.profile.Best(pod)
-	cb, okB, errB := b.profile.Best(pod)
+	ca, okA, errA := a.profile.Best(podA)
+	cb, okB, errB := b.profile.Best(podB)
 	if errA != nil || errB != nil || okA != okB {
 		return fmt.Errorf("best: %v %w, %v %w", okA, errA, okB, errB)
 	}
@@ -70,8 +71,8 @@ func sameByName(a, b *twin, pod *berth.Pod) error {
 	}
 	na, nb := a.graph.Topology().Name(ca.Node), b.graph.Topology().Name(cb.Node)
 	ca.Node, cb.Node = 0, 0
-	if na != nb || ca != cb {
-		return fmt.Errorf("%s %+v in one order, %s %+v in the other", na, ca, nb, cb)
+	if inB(na) != nb || ca != cb {
+		return fmt.Errorf("%s %+v in the one, %s %+v in the other", na, ca, nb, cb)
 	}
 	return nil
 }
