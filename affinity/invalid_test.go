@@ -48,7 +48,7 @@ func TestBadPodsAreRefusedAndChangeNothing(t *testing.T) {
 		spoil             func(p *berth.Pod)
 	}{
 		{"negative request", "spec.resources.requests[cpu]", "-1", func(p *berth.Pod) { p.Requests.MilliCPU = -1 }},
-		{"overflowing request", "spec.resources.requests[memory]", fmt.Sprint(math.MaxInt64), func(p *berth.Pod) { p.Requests.Memory = math.MaxInt64 }},
+		{"overflowing request", "spec.resources.requests[memory]", fmt.Sprint(int64(math.MaxInt64)), func(p *berth.Pod) { p.Requests.Memory = math.MaxInt64 }},
 		{"negative scalar", "spec.resources.requests[example.com/x]", "-7", func(p *berth.Pod) { p.Requests.Scalar = map[string]int64{"example.com/x": -7} }},
 		{"empty name", "metadata.name", "", func(p *berth.Pod) { p.Name = "" }},
 		{"empty namespace", "metadata.namespace", "", func(p *berth.Pod) { p.Namespace = "" }},
@@ -114,7 +114,7 @@ func TestBadNodesAreRefusedAndChangeNothing(t *testing.T) {
 	}{
 		{"empty name", "metadata.name", "", func(n *berth.Node) { n.Name = "" }},
 		{"negative amount", "status.allocatable[cpu]", "-5", func(n *berth.Node) { n.Allocatable.MilliCPU = -5 }},
-		{"overflowing amount", "status.allocatable[memory]", fmt.Sprint(math.MaxInt64), func(n *berth.Node) { n.Allocatable.Memory = math.MaxInt64 }},
+		{"overflowing amount", "status.allocatable[memory]", fmt.Sprint(int64(math.MaxInt64)), func(n *berth.Node) { n.Allocatable.Memory = math.MaxInt64 }},
 		{"taint with no effect", "spec.taints[0].effect", "", func(n *berth.Node) { n.Taints = []berth.Taint{{Key: "a"}} }},
 		{"unknown taint effect", "spec.taints[0].effect", "Never", func(n *berth.Node) { n.Taints = []berth.Taint{{Key: "a", Effect: "Never"}} }},
 		{"10,000 labels", "metadata.labels", "10000", func(n *berth.Node) { n.Labels = manyLabels() }},
