@@ -34,8 +34,10 @@ type Heap[K comparable, V any] struct {
 	// arrivals is the arrival of the next item.
 	arrivals uint32
 
-	// buckets is the index by key, an open-addressing hash table.
-	buckets []bucket[K, V]
+	// buckets is the index by key, an open-addressing hash table, and items[b] is what bucket b stands for. They are apart
+	// because searches and sifts go through buckets only, which are few bytes for that reason.
+	buckets []bucket
+	items   []item[K, V]
 	shift   uint // of a hash, to get the bucket where a search begins
 	seed    maphash.Seed
 }
@@ -66,7 +68,7 @@ func (h *Heap[K, V]) Push(key K, value V) error {
 	if h.arrivals == math.MaxUint32 {
 		h.renumber()
 	}
-	h.append(bucket[K, V]{key: key, value: value, hash: hash}, b, h.arrivals)
+	h.append(item[K, V]{key, value}, b, hash, h.arrivals)
 	h.arrivals++
 	last := len(h.nodes) - 1
 	h.lift(last, h.nodes[last])
@@ -74,13 +76,13 @@ func (h *Heap[K, V]) Push(key K, value V) error {
 }
 
 // append adds an item, in the empty bucket b, without restoring the order.
-func (h *Heap[K, V]) append(item bucket[K, V], b int, arrival uint32) {
+func (h *Heap[K, V]) append(it item[K, V], b int, hash, arrival uint32) {
 	if len(h.nodes) == 0 {
 		h.nodes = append(h.nodes, make([]node, root)...)
 	}
-	item.at = int32(len(h.nodes))
-	h.buckets[b] = item
-	h.nodes = append(h.nodes, node{rank: h.rank(item.value), arrival: arrival, bucket: int32(b)})
+	h.buckets[b] = bucket{hash: hash, at: int32(len(h.nodes))}
+	h.items[b] = it
+	h.nodes = append(h.nodes, node{rank: h.rank(it.value), arrival: arrival, bucket: int32(b)})
 }
 
 // Peek returns the item that Pop would return, and false if there is none.
@@ -88,8 +90,8 @@ func (h *Heap[K, V]) Peek() (key K, value V, ok bool) {
 	if h.Len() == 0 {
 		return key, value, false
 	}
-	b := &h.buckets[h.nodes[root].bucket]
-	return b.key, b.value, true
+	it := &h.items[h.nodes[root].bucket]
+	return it.key, it.value, true
 }
 
 // Pop removes the least item and returns it, and false if there is none.
@@ -98,7 +100,7 @@ func (h *Heap[K, V]) Pop() (key K, value V, ok bool) {
 		return key, value, false
 	}
 	b := int(h.nodes[root].bucket)
-	key, value = h.buckets[b].key, h.buckets[b].value
+	key, value = h.items[b].key, h.items[b].value
 	last := h.cut()
 	if h.Len() > 0 {
 		// The last leaf is rarely small: sinking the hole to the bottom first and then lifting the leaf into place saves a
@@ -115,7 +117,7 @@ func (h *Heap[K, V]) Get(key K) (value V, ok bool) {
 	if !found {
 		return value, false
 	}
-	return h.buckets[b].value, true
+	return h.items[b].value, true
 }
 
 // Update replaces the value of a key and returns false if the key is not present. The item keeps its arrival: among equals
@@ -125,7 +127,7 @@ func (h *Heap[K, V]) Update(key K, value V) bool {
 	if !found {
 		return false
 	}
-	h.buckets[b].value = value
+	h.items[b].value = value
 	h.rerank(b)
 	return true
 }
@@ -146,7 +148,7 @@ func (h *Heap[K, V]) Remove(key K) (value V, ok bool) {
 	if !found {
 		return value, false
 	}
-	value = h.buckets[b].value
+	value = h.items[b].value
 	i := int(h.buckets[b].at)
 	if last := h.cut(); i < len(h.nodes) {
 		h.restore(i, last)
@@ -158,6 +160,7 @@ func (h *Heap[K, V]) Remove(key K) (value V, ok bool) {
 // Clear removes all items and keeps the memory for those to come.
 func (h *Heap[K, V]) Clear() {
 	clear(h.buckets)
+	clear(h.items)
 	h.nodes = h.nodes[:0]
 	h.arrivals = 0
 }
@@ -172,7 +175,7 @@ func (h *Heap[K, V]) rank(value V) uint64 {
 // rerank moves the item of a bucket to where its value now belongs.
 func (h *Heap[K, V]) rerank(b int) {
 	i := int(h.buckets[b].at)
-	rank := h.rank(h.buckets[b].value)
+	rank := h.rank(h.items[b].value)
 	if firstChild(i) >= len(h.nodes) && i > root && h.nodes[parent(i)].rank < rank {
 		// A leaf that stays, as most do. Its parent is in the cache more often than not, the leaf is not: writing a word without
 		// reading anything lets the processor go on.

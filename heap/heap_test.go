@@ -33,15 +33,15 @@ func (h *Heap[K, V]) verify() error {
 		if i > root && h.before(n, h.nodes[parent(i)]) {
 			return fmt.Errorf("node %d precedes its parent %d", i, parent(i))
 		}
-		b := h.buckets[n.bucket]
+		b, it := h.buckets[n.bucket], h.items[n.bucket]
 		if int(b.at) != i {
 			return fmt.Errorf("node %d is in bucket %d, which points to node %d", i, n.bucket, b.at)
 		}
-		if n.rank != h.rank(b.value) {
-			return fmt.Errorf("node %d has rank %x, its value %x", i, n.rank, h.rank(b.value))
+		if n.rank != h.rank(it.value) {
+			return fmt.Errorf("node %d has rank %x, its value %x", i, n.rank, h.rank(it.value))
 		}
-		if at, found := h.lookup(b.key); !found || at != int(n.bucket) {
-			return fmt.Errorf("key %v is not found where it is", b.key)
+		if at, found := h.lookup(it.key); !found || at != int(n.bucket) {
+			return fmt.Errorf("key %v is not found where it is", it.key)
 		}
 		if n.arrival >= h.arrivals {
 			return fmt.Errorf("node %d came with arrival %d, the next is %d", i, n.arrival, h.arrivals)
@@ -67,8 +67,8 @@ func (h *Heap[K, V]) check(t testing.TB, step int) {
 	}
 }
 
-// item and model are the slow and obvious heap: a slice that is sorted when asked.
-type item struct {
+// modelHeapItem and model are the slow and obvious heap: a slice that is sorted when asked.
+type modelHeapItem struct {
 	key     uint16
 	value   weight
 	arrival int
@@ -81,25 +81,25 @@ func (a weight) compare(b weight) int {
 }
 
 type model struct {
-	items    []item
+	items    []modelHeapItem
 	arrivals int
 }
 
 func (m *model) find(key uint16) int {
-	return slices.IndexFunc(m.items, func(it item) bool { return it.key == key })
+	return slices.IndexFunc(m.items, func(it modelHeapItem) bool { return it.key == key })
 }
 
 func (m *model) push(key uint16, v weight) bool {
 	if m.find(key) >= 0 {
 		return false
 	}
-	m.items = append(m.items, item{key, v, m.arrivals})
+	m.items = append(m.items, modelHeapItem{key, v, m.arrivals})
 	m.arrivals++
 	return true
 }
 
-func (m *model) sorted() []item {
-	slices.SortFunc(m.items, func(a, b item) int {
+func (m *model) sorted() []modelHeapItem {
+	slices.SortFunc(m.items, func(a, b modelHeapItem) int {
 		return cmp.Or(a.value.compare(b.value), cmp.Compare(a.arrival, b.arrival))
 	})
 	return m.items
@@ -331,8 +331,8 @@ func TestClearKeepsNothing(t *testing.T) {
 	h.Clear()
 	require.Zero(t, h.Len())
 	require.NoError(t, h.verify())
-	for _, b := range h.buckets {
-		require.Nil(t, b.value, "values are released")
+	for _, it := range h.items {
+		require.Nil(t, it.value, "values are released")
 	}
 	require.NoError(t, h.Push(1, new(int)))
 }

@@ -19,8 +19,8 @@ func (h *Heap[K, V]) All() iter.Seq2[K, V] {
 		f := frontier[K, V]{heap: h, places: []int{root}}
 		for len(f.places) > 0 {
 			i := f.places[0]
-			b := &h.buckets[h.nodes[i].bucket]
-			if !yield(b.key, b.value) {
+			it := &h.items[h.nodes[i].bucket]
+			if !yield(it.key, it.value) {
 				return
 			}
 			stdheap.Pop(&f)
@@ -57,7 +57,7 @@ func (h *Heap[K, V]) Meld(other *Heap[K, V]) error {
 		return fmt.Errorf("%w: a heap cannot be melded with itself", ErrExists)
 	}
 	for i := root; i < len(other.nodes); i++ {
-		key := other.buckets[other.nodes[i].bucket].key
+		key := other.items[other.nodes[i].bucket].key
 		if _, found := h.lookup(key); found {
 			return fmt.Errorf("%w: key %v", ErrExists, key)
 		}
@@ -70,10 +70,10 @@ func (h *Heap[K, V]) Meld(other *Heap[K, V]) error {
 	h.reserve(m)
 	rebuild := n < m*bits.Len(uint(n))
 	for i := root; i < len(other.nodes); i++ {
-		from := &other.buckets[other.nodes[i].bucket]
+		from := other.items[other.nodes[i].bucket]
 		hash := h.hash(from.key) // the seeds differ
 		b, _ := h.find(from.key, hash)
-		h.append(bucket[K, V]{key: from.key, value: from.value, hash: hash}, b, h.arrivals+other.nodes[i].arrival)
+		h.append(from, b, hash, h.arrivals+other.nodes[i].arrival)
 		if last := len(h.nodes) - 1; !rebuild {
 			h.lift(last, h.nodes[last])
 		}

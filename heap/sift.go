@@ -31,7 +31,7 @@ func (h *Heap[K, V]) precedes(n, m node) bool {
 	if h.order.Less == nil {
 		return n.arrival < m.arrival
 	}
-	vn, vm := h.buckets[n.bucket].value, h.buckets[m.bucket].value
+	vn, vm := h.items[n.bucket].value, h.items[m.bucket].value
 	if n.arrival < m.arrival {
 		return !h.order.Less(vm, vn)
 	}

@@ -5,13 +5,15 @@ import (
 	"math/bits"
 )
 
-// bucket holds an item. Key, value and place share a cache line where they can: a builtin map would cost the line of its
-// entry on top.
-type bucket[K comparable, V any] struct {
+// bucket is an entry of the index.
+type bucket struct {
+	hash uint32 // of the key, so that moving buckets hashes nothing
+	at   int32  // the place of the node; 0, which is no place, if the bucket is empty
+}
+
+type item[K comparable, V any] struct {
 	key   K
 	value V
-	at    int32  // the place of the node; 0, which is no place, if the bucket is empty
-	hash  uint32 // of the key, so that moving buckets hashes nothing
 }
 
 func (h *Heap[K, V]) hash(key K) uint32 { return uint32(maphash.Comparable(h.seed, key) >> 32) }
@@ -23,9 +25,9 @@ func (h *Heap[K, V]) home(hash uint32) int { return int(hash >> h.shift) }
 func (h *Heap[K, V]) find(key K, hash uint32) (b int, found bool) {
 	mask := len(h.buckets) - 1
 	for i := h.home(hash) & mask; ; i = (i + 1) & mask {
-		if b := &h.buckets[i]; b.at == 0 {
+		if b := h.buckets[i]; b.at == 0 {
 			return i, false
-		} else if b.hash == hash && b.key == key {
+		} else if b.hash == hash && h.items[i].key == key {
 			return i, true
 		}
 	}
@@ -45,12 +47,13 @@ func (h *Heap[K, V]) vacate(gap int) {
 	mask := len(h.buckets) - 1
 	for i := (gap + 1) & mask; h.buckets[i].at != 0; i = (i + 1) & mask {
 		if (i-h.home(h.buckets[i].hash))&mask >= (i-gap)&mask {
-			h.buckets[gap] = h.buckets[i]
+			h.buckets[gap], h.items[gap] = h.buckets[i], h.items[i]
 			h.nodes[h.buckets[gap].at].bucket = int32(gap)
 			gap = i
 		}
 	}
-	h.buckets[gap] = bucket[K, V]{} // what a key or value refers to must not outlive the item
+	h.buckets[gap] = bucket{}
+	h.items[gap] = item[K, V]{} // what a key or value refers to must not outlive the item
 }
 
 // reserve makes room for more items: at most three buckets in four are taken.
@@ -60,18 +63,18 @@ func (h *Heap[K, V]) reserve(more int) {
 	}
 }
 
-func (h *Heap[K, V]) rehash(buckets int) {
-	old := h.buckets
-	if old == nil {
+func (h *Heap[K, V]) rehash(size int) {
+	buckets, items := h.buckets, h.items
+	if buckets == nil {
 		h.seed = maphash.MakeSeed()
 	}
-	h.buckets = make([]bucket[K, V], buckets)
-	h.shift = uint(32 - bits.Len(uint(buckets-1)))
+	h.buckets, h.items = make([]bucket, size), make([]item[K, V], size)
+	h.shift = uint(32 - bits.Len(uint(size-1)))
 	for i := root; i < len(h.nodes); i++ {
 		n := &h.nodes[i]
-		from := &old[n.bucket]
-		b, _ := h.find(from.key, from.hash)
-		h.buckets[b] = *from
-		n.bucket = int32(b)
+		from := n.bucket
+		to, _ := h.find(items[from].key, buckets[from].hash)
+		h.buckets[to], h.items[to] = buckets[from], items[from]
+		n.bucket = int32(to)
 	}
 }
