@@ -21,6 +21,8 @@ type Pipeline struct {
 	nodes    []topology.NodeID
 	total    []int64
 	eval     affinity.Evaluation
+	// own, by scorer, are the columns of a decision, and fresh and scaled memory for those that are made for it.
+	own, fresh, scaled [][]int64
 }
 
 // New returns a pipeline on a graph. The error wraps ErrConfig or affinity.ErrConfig.
@@ -52,6 +54,7 @@ func New(g *affinity.Graph, cfg Config) (*Pipeline, error) {
 		}
 		p.scorers = append(p.scorers, w)
 	}
+	p.own, p.fresh, p.scaled = make([][]int64, len(p.scorers)), make([][]int64, len(p.scorers)), make([][]int64, len(p.scorers))
 	return p, nil
 }
 
@@ -80,7 +83,7 @@ type Decision struct {
 // *Unschedulable if no node is feasible, or what a plugin returned, with its name.
 //
 // With built-in scores alone the cost is that of affinity.Profile.Best, and nothing is allocated; with others it is
-// O(feasible nodes). Saying why a pod fits nowhere is O(nodes).
+// O(feasible nodes), and Decision.Own is all that is allocated, besides what plugins do. Saying why a pod fits nowhere is O(nodes).
 func (p *Pipeline) Decide(pod *berth.Pod) (Decision, error) {
 	if len(p.scorers) > 0 {
 		return p.decideByColumns(pod)
@@ -160,13 +163,12 @@ func (p *Pipeline) decideByColumns(pod *berth.Pod) (Decision, error) {
 		return Decision{}, p.unschedulable(pod)
 	}
 	d := Decision{Feasible: len(p.nodes), Own: make([]int64, len(p.scorers))}
-	own := make([][]int64, len(p.scorers))
 	for i, w := range p.scorers {
-		if own[i], err = p.column(w.Scorer); err != nil {
+		if p.own[i], err = p.column(i); err != nil {
 			return Decision{}, fmt.Errorf("score: %s: %w", w.Scorer.Name(), err)
 		}
 		for _, n := range p.nodes {
-			p.total[n] += w.Weight * own[i][n]
+			p.total[n] += w.Weight * p.own[i][n]
 		}
 	}
 	best := p.nodes[0]
@@ -176,8 +178,8 @@ func (p *Pipeline) decideByColumns(pod *berth.Pod) (Decision, error) {
 		}
 	}
 	d.Node, d.Score = p.graph.Topology().Name(best), p.total[best]
-	for i := range own {
-		d.Own[i] = own[i][best]
+	for i := range p.own {
+		d.Own[i] = p.own[i][best]
 	}
 	for s, weight := range p.profile.Weights() {
 		if weight > 0 {
@@ -200,9 +202,9 @@ func (p *Pipeline) pickDevices(n topology.NodeID) []int {
 	return nil
 }
 
-// column returns the normalised column of a scorer over the feasible nodes.
-func (p *Pipeline) column(s Scorer) ([]int64, error) {
-	size := p.graph.Topology().Cap()
+// column returns the normalised column of scorer i over the feasible nodes.
+func (p *Pipeline) column(i int) ([]int64, error) {
+	s, size := p.scorers[i].Scorer, p.graph.Topology().Cap()
 	var column []int64
 	if _, ok := s.(Local); ok {
 		c := p.columns.of(s.Name(), p.in.Class, p.graph)
@@ -213,7 +215,8 @@ func (p *Pipeline) column(s Scorer) ([]int64, error) {
 		}
 		column = c.scores
 	} else {
-		column = make([]int64, size)
+		p.fresh[i] = sized(p.fresh[i], size)
+		column = p.fresh[i]
 		if err := s.Score(&p.in, p.nodes, column); err != nil {
 			return nil, err
 		}
@@ -222,11 +225,11 @@ func (p *Pipeline) column(s Scorer) ([]int64, error) {
 	if !ok {
 		return column, nil
 	}
-	scaled := make([]int64, size)
+	p.scaled[i] = sized(p.scaled[i], size)
 	for _, n := range p.nodes {
-		scaled[n] = column[n]
+		p.scaled[i][n] = column[n]
 	}
-	return scaled, norm.Normalize(&p.in, p.nodes, scaled)
+	return p.scaled[i], norm.Normalize(&p.in, p.nodes, p.scaled[i])
 }
 
 func sized(c []int64, n int) []int64 {

@@ -11,6 +11,7 @@ import (
 	"github.com/berth-go/berth/affinity"
 	"github.com/berth-go/berth/internal/gen"
 	"github.com/berth-go/berth/score"
+	"github.com/berth-go/berth/topology"
 )
 
 // TestPathsAgree holds the decision from the groups of the graph equal to the one by columns, which a scorer of nothing
@@ -155,19 +156,36 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestDecideIsFree: with built-in scores alone a decision on a known class allocates nothing.
-func TestDecideIsFree(t *testing.T) {
-	w := newWorld(t, 2, small(gen.Plain()))
-	p := w.pipeline(score.KubeDefault())
-	pod := &berth.Pod{Namespace: "d", Name: "p", Requests: berth.Resources{MilliCPU: 1, Memory: 1}}
-	_, err := p.Decide(pod)
-	require.NoError(t, err)
-	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		if _, err := p.Decide(pod); err != nil {
-			panic(err)
-		}
-	}))
+// TestAllocations: on a known class a decision by built-in scores allocates nothing, one by columns only what it returns.
+func TestAllocations(t *testing.T) {
+	for name, c := range map[string]struct {
+		cfg  score.Config
+		want float64
+	}{
+		"built-in scores": {score.KubeDefault(), 0},
+		"columns":         {score.Config{Scorers: []score.Weighted{{Scorer: constant{1}}, {Scorer: quiet{}}}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 2, small(gen.Plain()))
+			p := w.pipeline(c.cfg)
+			pod := &berth.Pod{Namespace: "d", Name: "p", Requests: berth.Resources{MilliCPU: 1, Memory: 1}}
+			_, err := p.Decide(pod)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, testing.AllocsPerRun(100, func() {
+				if _, err := p.Decide(pod); err != nil {
+					panic(err)
+				}
+			}))
+		})
+	}
 }
+
+// quiet is a Local scorer with a Normalizer that allocates nothing.
+type quiet struct{ byName }
+
+func (quiet) Local() {}
+
+func (quiet) Normalize(*score.Input, []topology.NodeID, []int64) error { return nil }
 
 func TestSameCallsSameDecisions(t *testing.T) {
 	run := func() (nodes []string) {
