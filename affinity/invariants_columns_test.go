@@ -1,0 +1,128 @@
+package affinity
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/berth-go/berth/topology"
+)
+
+func (w *walker) plans() {
+	g := w.g
+	plans, listed := 0, 0
+	for _, p := range w.profiles {
+		plans += len(p.plans)
+		for id, pl := range p.plans {
+			w.equal("class of plan", pl.r.class, g.classes[id])
+			for _, s := range pl.r.spread {
+				w.equal("what is left of a what-if", s.shift, int32(0))
+			}
+		}
+	}
+	for pl := g.plansLRU.next; pl != &g.plansLRU; pl = pl.next {
+		listed++
+	}
+	w.equal("plans listed", listed, plans)
+	w.equal("plans counted", g.planCount, plans)
+	if plans > max(g.cfg.MaxPlans, 1) {
+		w.fault("%d plans are kept, more than %d", plans, g.cfg.MaxPlans)
+	}
+}
+
+// columns looks again at every node of all columns that is not known to have changed since.
+func (w *walker) columns() {
+	g := w.g
+	listed, bytes := 0, 0
+	fine := make([]int32, len(g.fine))
+	for c := g.columnsLRU.next; c != &g.columnsLRU; c = c.next {
+		listed++
+		bytes += c.bytes
+		if c.own != nil {
+			for _, k := range c.fine {
+				fine[k]++
+			}
+		}
+		w.column(c)
+	}
+	kept := 0
+	for _, p := range w.profiles {
+		kept += len(p.columns)
+		for _, pl := range p.plans {
+			if pl.own != nil && !pl.own.dropped {
+				kept++
+			}
+		}
+	}
+	w.equal("columns listed", listed, kept)
+	w.equal("memory of columns", g.columnBytes, bytes)
+	if !slices.Equal(fine, g.fine) {
+		w.fault("keys followed node by node are %v, want %v", g.fine, fine)
+	}
+}
+
+func (w *walker) column(c *columns) {
+	g := w.g
+	if !c.built || c.seen < g.log.first || c.imageEpoch != g.imageEpoch && len(c.need.images) > 0 {
+		return // to be built anew
+	}
+	var dirty topology.NodeSet
+	for _, n := range g.log.nodes[c.seen-g.log.first:] {
+		dirty.Add(n)
+	}
+	grouped := 0
+	for i, gr := range c.active {
+		h := &c.groups[gr]
+		w.equal("index of an active group", h.at, int32(i))
+		if len(h.heap) == 0 {
+			w.fault("an active group has no nodes")
+		}
+		grouped += len(h.heap)
+		for at, n := range h.heap {
+			if s := c.slots[n]; s.group != gr || s.at != int32(at) {
+				w.fault("node %d is at %+v, not at %d of group %d", n, s, at, gr)
+			}
+			if parent := (at - 1) / 4; at > 0 && c.wins(n, h.heap[parent]) && !dirty.Has(n) && !dirty.Has(h.heap[parent]) {
+				w.fault("node %d stands below node %d", n, h.heap[parent])
+			}
+		}
+	}
+	w.equal("groups by tuple", len(c.byTuple), len(c.groups))
+	for gr := range c.groups {
+		h := &c.groups[gr]
+		if h.at < 0 && len(h.heap) > 0 {
+			w.fault("a group of %d nodes is not active", len(h.heap))
+		}
+		var key []byte
+		for _, v := range h.tuple {
+			key = binary.AppendVarint(key, v)
+		}
+		w.equal("group by its tuple", c.byTuple[string(key)], int32(gr))
+	}
+	for n := range c.slots {
+		s := &c.slots[n]
+		if s.group != noGroup {
+			grouped--
+		}
+		if !dirty.Has(topology.NodeID(n)) {
+			w.look(c, topology.NodeID(n), s)
+		}
+	}
+	w.equal("nodes in groups but not in slots", grouped, 0)
+}
+
+// look compares where a node stands with a fresh look at it.
+func (w *walker) look(c *columns, n topology.NodeID, s *slot) {
+	fits := c.look(n)
+	if fits != (s.group != noGroup) {
+		w.fault("node %d is in group %d, but fits: %v", n, s.group, fits)
+		return
+	}
+	if !fits {
+		return
+	}
+	if !c.groups[s.group].tuple.equal(c.tuple) {
+		w.fault("node %d is %v, in a group of %v (own %v, coarse %v, fine %v)", n, c.tuple, c.groups[s.group].tuple, c.own != nil, c.coarse, c.fine)
+	}
+	w.equal(fmt.Sprintf("score of node %d", n), s.local, c.localScore(n))
+}
