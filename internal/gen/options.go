@@ -82,7 +82,7 @@ type Options struct {
 	Faults Faults
 }
 
-// Faults are rates of specs with a fault, in the order of hard faults after soft ones as package berth validates them.
+// Faults are rates of specs with a fault: first soft ones, then hard ones (see berth.ValidatePod).
 type Faults struct {
 	// RequiredTerm makes a required node affinity term one that does not parse: it matches nothing.
 	RequiredTerm float64
