@@ -1,13 +1,6 @@
 package conformance
 
-import (
-	"errors"
-
-	v1 "k8s.io/api/core/v1"
-)
-
-// ErrUnanswered says that a scheduler has no answer to a kind of question. It is not compared then.
-var ErrUnanswered = errors.New("conformance: unanswered")
+import v1 "k8s.io/api/core/v1"
 
 // Scheduler answers questions about a cluster. It may keep the objects that it is handed, which nobody changes.
 type Scheduler interface {

@@ -152,3 +152,14 @@ func (g *generator) freePorts(p *v1.Pod) {
 	free(p.Spec.InitContainers)
 	free(p.Spec.Containers)
 }
+
+// preempt says of a terminating pod, sometimes, that the scheduler asked for it to go.
+func (g *generator) preempt(p *v1.Pod) {
+	if p.DeletionTimestamp == nil || g.chance(0.5) {
+		return
+	}
+	p.Status.Conditions = append(p.Status.Conditions, v1.PodCondition{
+		Type: v1.DisruptionTarget, Status: pick(g, v1.ConditionTrue, v1.ConditionTrue, v1.ConditionFalse),
+		Reason: pick(g, v1.PodReasonPreemptionByScheduler, v1.PodReasonPreemptionByScheduler, "EvictionByEvictionAPI"),
+	})
+}

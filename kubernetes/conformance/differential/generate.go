@@ -140,6 +140,7 @@ func (g *generator) placed(spec *berth.Pod) *v1.Pod {
 	if p.Spec.NodeName != "" && g.chance(0.1) {
 		g.resize(p)
 	}
+	g.preempt(p)
 	return p
 }
 

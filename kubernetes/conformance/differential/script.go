@@ -1,7 +1,6 @@
 package differential
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,9 +171,6 @@ func compare(ours, judge conformance.Scheduler, pod *v1.Pod, counts *Counts) (*c
 
 func comparePreemption(ours, judge conformance.Scheduler, pod *v1.Pod, counts *Counts) []string {
 	got, err := ours.Preempt(pod)
-	if errors.Is(err, conformance.ErrUnanswered) {
-		return nil
-	}
 	want, judgeErr := judge.Preempt(pod)
 	if err != nil || judgeErr != nil {
 		return []string{fmt.Sprintf("preemption: error %v, kube-scheduler: %v", err, judgeErr)}

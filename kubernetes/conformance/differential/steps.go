@@ -44,7 +44,7 @@ func (g *generator) steps() []Step {
 func (g *generator) question() []Step {
 	spec := g.specs.Pod()
 	pod := g.pod(&spec)
-	if len(g.nodes) > 0 && g.chance(0.05) {
+	if len(g.nodes) > 0 && g.chance(0.1) {
 		pod.Status.NominatedNodeName = pick(g, g.nodes...).Name
 	}
 	if pod.Spec.NodeName != "" { // it looks like a placed one, of which these count
@@ -144,6 +144,7 @@ func (g *generator) otherPod() []conformance.Change {
 	pod := g.pods[i].DeepCopy()
 	if g.chance(0.5) {
 		pod.DeletionTimestamp = &metav1.Time{Time: time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC)}
+		g.preempt(pod)
 	} else {
 		pod.Labels = g.specs.Pod().Labels
 	}

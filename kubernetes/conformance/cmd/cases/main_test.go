@@ -60,8 +60,7 @@ func TestCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if who == schedulers.Reference { // its preemption is not there to be asked
-				delete(answers, "preemption")
+			if who == schedulers.Reference {
 				delete(answers, "perf") // loops over a thousand nodes and twenty thousand pods take it minutes
 			}
 			var out strings.Builder
