@@ -35,7 +35,7 @@ func TestTraceIsReadCompletely(t *testing.T) {
 	assert.Len(t, nodes, 1213)
 	assert.EqualValues(t, 6212000, GPUCapacity(nodes))
 	assert.EqualValues(t, 107018000, cpu)
-	assert.EqualValues(t, 503828480<<20, memory)
+	assert.EqualValues(t, int64(503828480)<<20, memory)
 	assert.Len(t, pods, 8152)
 	assert.Equal(t, berth.Pod{
 		Name:     "openb-pod-0001",
