@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -13,6 +14,8 @@ type Comparison struct {
 	Ours, Judge conformance.Open
 	// Seed and First say which scripts: number First of the seed and those after it.
 	Seed, First uint64
+	// Nodes bounds the size of clusters; 0 means MaxNodes.
+	Nodes int
 	// Verdicts and Scores are how much is enough.
 	Verdicts, Scores int
 	// Time is when to stop in any case.
@@ -48,7 +51,7 @@ func (c *Comparison) Run(found func(Finding) (more bool)) (scripts uint64, total
 	for range max(c.Workers, 1) {
 		workers.Go(func() {
 			for number, more := next(); more; number, more = next() {
-				script := Generate(c.Seed, number)
+				script := Generate(c.Seed, number, cmp.Or(c.Nodes, MaxNodes))
 				counts, difference, err := script.Run(c.Ours, c.Judge)
 				mu.Lock()
 				total.Add(counts)

@@ -32,7 +32,7 @@ func TestDifferential(t *testing.T) {
 		t.Run(who, func(t *testing.T) {
 			c := Comparison{
 				Ours: named(t, who), Judge: named(t, schedulers.Kube), Seed: *seed,
-				Verdicts: 2500, Scores: 2500, Time: time.Minute, Workers: 2,
+				Nodes: 60, Verdicts: 5000, Scores: 5000, Time: time.Minute, Workers: 2,
 			}
 			_, total := c.Run(func(f Finding) bool {
 				t.Errorf("seed %d, script %d: %+v, %v", c.Seed, f.Number, f.Difference, f.Err)
@@ -49,7 +49,7 @@ func TestScriptsHaveEveryFeature(t *testing.T) {
 	var total Counts
 	features := map[string]bool{}
 	for i := range uint64(60) {
-		s := Generate(1, i)
+		s := Generate(1, i, 20)
 		for _, p := range s.Cluster.Pods {
 			features["sidecar or init container"] = features["sidecar or init container"] || len(p.Spec.InitContainers) > 0
 			features["overhead"] = features["overhead"] || len(p.Spec.Overhead) > 0
@@ -86,11 +86,11 @@ func TestScriptsHaveEveryFeature(t *testing.T) {
 }
 
 func TestGenerateIsReproducible(t *testing.T) {
-	a, b := Generate(3, 4), Generate(3, 4)
+	a, b := Generate(3, 4, MaxNodes), Generate(3, 4, MaxNodes)
 	if !reflect.DeepEqual(a, b) {
 		t.Error("the same seed drew two scripts")
 	}
-	if reflect.DeepEqual(a, Generate(3, 5)) {
+	if reflect.DeepEqual(a, Generate(3, 5, MaxNodes)) {
 		t.Error("two numbers drew the same script")
 	}
 	if !a.valid() {
@@ -118,7 +118,7 @@ func (p picky) Evaluate(pod *v1.Pod) (*conformance.Evaluation, error) {
 func TestADifferenceIsMinimisedAndReplayed(t *testing.T) {
 	reference := named(t, schedulers.Reference)
 	c := Comparison{
-		Judge: reference, Seed: 1, Verdicts: 1_000_000, Scores: 1_000_000, Time: time.Minute,
+		Judge: reference, Seed: 1, Nodes: 20, Verdicts: 1_000_000, Scores: 1_000_000, Time: time.Minute,
 		Ours: func(cluster *conformance.Cluster) (conformance.Scheduler, func(), error) {
 			s, closing, err := reference(cluster)
 			return picky{s, "b"}, closing, err
@@ -158,7 +158,7 @@ func TestADifferenceIsMinimisedAndReplayed(t *testing.T) {
 }
 
 func TestMinimiseKeepsWhatIsThereAtTheDeadline(t *testing.T) {
-	s := Generate(1, 1)
+	s := Generate(1, 1, 10)
 	if got := Minimise(s, func(*Script) bool { return true }, time.Now().Add(-time.Second)); got != s {
 		t.Error("changed the script after the deadline")
 	}

@@ -34,11 +34,14 @@ type generator struct {
 	pods  []*v1.Pod
 }
 
-// Generate draws script number i of a seed.
-func Generate(seed, i uint64) *Script {
+// MaxNodes is the number of nodes of the largest clusters. Pods go up to ten times as many.
+const MaxNodes = 200
+
+// Generate draws script number i of a seed, with at most so many nodes.
+func Generate(seed, i uint64, nodes int) *Script {
 	rng := rand.New(rand.NewPCG(seed, i))
 	g := &generator{rng: rng, owners: map[string]bool{}, ports: map[string]map[berth.HostPort]bool{}}
-	g.specs = gen.New(rng, g.options())
+	g.specs = gen.New(rng, g.options(nodes))
 	specs := g.specs.Cluster()
 	g.cluster.Config = g.config()
 	for i := range specs.Namespaces {
@@ -56,7 +59,8 @@ func Generate(seed, i uint64) *Script {
 	g.services()
 	g.nodes, g.pods = slices.Clone(g.cluster.Nodes), slices.Clone(g.cluster.Pods)
 	var steps []Step
-	for range 4 + rng.IntN(12) {
+	// Making a cluster costs more than asking about it, so the larger it is the more is asked.
+	for range 8 + rng.IntN(16) + len(g.pods)/20 {
 		steps = append(steps, g.steps()...)
 	}
 	// The controllers of pods that come with later steps are there from the start.
@@ -65,7 +69,7 @@ func Generate(seed, i uint64) *Script {
 
 // options draws how large the cluster is and which features are frequent. Most clusters are small, since most differences
 // show in small ones.
-func (g *generator) options() gen.Options {
+func (g *generator) options(nodes int) gen.Options {
 	all := []func() gen.Options{gen.Everything, gen.Everything, gen.Affine, gen.Spreading, gen.Crowded, gen.Plain}
 	o := all[g.rng.IntN(len(all))]()
 	switch n := g.rng.IntN(10); {
@@ -74,8 +78,9 @@ func (g *generator) options() gen.Options {
 	case n < 8:
 		o.Nodes, o.Pods = 60, 300
 	default:
-		o.Nodes, o.Pods = 200, 2000
+		o.Nodes, o.Pods = MaxNodes, 10*MaxNodes
 	}
+	o.Nodes, o.Pods = min(o.Nodes, nodes), min(o.Pods, 10*nodes)
 	o.GPU, o.ImageSize = 0, 0
 	return o
 }

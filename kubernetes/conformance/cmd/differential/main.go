@@ -31,6 +31,7 @@ func main() {
 	)
 	flag.Uint64Var(&c.Seed, "seed", 0, "seed of the questions; 0 draws one")
 	flag.Uint64Var(&c.First, "first", 0, "number of the first script of the seed")
+	flag.IntVar(&c.Nodes, "nodes", differential.MaxNodes, "largest number of nodes of a cluster")
 	flag.IntVar(&c.Verdicts, "verdicts", 1_000_000, "stop after this many node verdicts")
 	flag.IntVar(&c.Scores, "scores", 1_000_000, "... and this many scores")
 	flag.DurationVar(&c.Time, "time", 15*time.Minute, "stop after this time in any case")
