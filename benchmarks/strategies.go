@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/berth-go/berth"
 	"github.com/berth-go/berth/affinity"
 	"github.com/berth-go/berth/score"
 )
@@ -16,7 +17,7 @@ type Strategy struct {
 }
 
 // Strategies returns the strategies to compare: kube-scheduler's default weights and each of its resource scores alone,
-// the policies of the FGD paper, and ours.
+// the policies of the FGD paper, and Headroom, ours.
 func Strategies() []Strategy {
 	fixed := func(name string, c score.Config) Strategy {
 		return Strategy{name, func(*Trace, Options) (score.Config, error) { return c, nil }}
@@ -41,6 +42,17 @@ func Strategies() []Strategy {
 				return score.Config{}, err
 			}
 			return score.Only(f), nil
+		}},
+		{"Headroom", func(t *Trace, _ Options) (score.Config, error) {
+			gpus := make(map[string]int64)
+			for _, n := range t.Nodes {
+				gpus[n.GPUs.Model] += int64(n.GPUs.Count) * berth.GPUMilli
+			}
+			h, err := score.NewHeadroom(score.HeadroomConfig{Typical: score.TypicalPods(t.Pods, 1), GPUs: gpus})
+			if err != nil {
+				return score.Config{}, err
+			}
+			return score.Only(h), nil
 		}},
 	}
 }

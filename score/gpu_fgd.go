@@ -58,28 +58,36 @@ func (f *FGD) best(in *Input, n topology.NodeID) (score int64, device int) {
 	allowed := f.allowedOn(in.Graph.GPUModel(n))
 	cpu := in.Graph.FreeMilliCPU(n)
 	before := f.fragmentation(cpu, gpus, allowed)
-	cpu -= in.Pod.Requests.MilliCPU
-	f.trial = append(f.trial[:0], gpus...)
+	return tryDevices(in, gpus, &f.trial, func(trial []int64) int64 {
+		return gradient(before, f.fragmentation(cpu-in.Pod.Requests.MilliCPU, trial, allowed))
+	})
+}
+
+// tryDevices places the pod on the GPUs of a node, in a copy, and returns what rate makes of it: for a share the best over
+// the GPUs that fit, with the lowest of the best, for whole ones with the lowest free ones and no GPU (-1).
+func tryDevices(in *Input, gpus []int64, scratch *[]int64, rate func(trial []int64) int64) (score int64, device int) {
+	trial := append((*scratch)[:0], gpus...)
+	*scratch = trial
 	request := &in.Pod.GPU
 	if !isShare(request) {
 		for d, left := 0, request.Count; left > 0; d++ {
-			if f.trial[d] >= request.Milli {
-				f.trial[d] -= request.Milli
+			if trial[d] >= request.Milli {
+				trial[d] -= request.Milli
 				left--
 			}
 		}
-		return gradient(before, f.fragmentation(cpu, f.trial, allowed)), -1
+		return rate(trial), -1
 	}
-	score, device = -1, -1
+	device = -1
 	for d, free := range gpus {
 		if free < request.Milli {
 			continue
 		}
-		f.trial[d] = free - request.Milli
-		if s := gradient(before, f.fragmentation(cpu, f.trial, allowed)); s > score {
+		trial[d] = free - request.Milli
+		if s := rate(trial); device < 0 || s > score {
 			score, device = s, d
 		}
-		f.trial[d] = free
+		trial[d] = free
 	}
 	return score, device
 }
