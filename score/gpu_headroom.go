@@ -37,7 +37,8 @@ type HeadroomConfig struct {
 }
 
 const (
-	// demandScale lowers the CPU that a GPU is taken to need: 0.75 was the best of 0.5, 0.65, 0.75, 0.85 and 1.
+	// demandScale lowers the CPU that a GPU is taken to need. It was chosen on the lists of the trace that it is compared on;
+	// see docs/perf/gpu.md for how much depends on it.
 	demandScale = 0.75
 	// servedSteps is the length of the table of served demand, in tenths of a core a GPU.
 	servedSteps = 2000
