@@ -62,13 +62,6 @@ func (p *Profile) Verdicts(pod *berth.Pod, yield func(topology.NodeID, Verdict))
 	return nil
 }
 
-// Refusals returns how many nodes each rule refuses first; at Feasible stands how many none refuses. O(nodes * rules).
-func (p *Profile) Refusals(pod *berth.Pod) ([Rules]int, error) {
-	var counts [Rules]int
-	err := p.Verdicts(pod, func(_ topology.NodeID, v Verdict) { counts[v.Rule]++ })
-	return counts, err
-}
-
 func (p *Profile) verdictFor(r *rules, pod *berth.Pod, n topology.NodeID, rec *Reason) Verdict {
 	s := &p.g.nodes[n]
 	nobody := r.match != nil && r.match.pinned && len(r.match.names) == 0
