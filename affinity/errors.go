@@ -1,6 +1,10 @@
 package affinity
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/berth-go/berth/internal/ledger"
+)
 
 // The errors of this package, for errors.Is. What is wrong with a spec is a *berth.Fault.
 var (
@@ -20,5 +24,5 @@ var (
 	// 2^61 of a resource.
 	ErrAmount = errors.New("affinity: sum of requests out of range")
 	// ErrDevices is returned for a pod whose GPUs are not there or not free.
-	ErrDevices = errors.New("affinity: GPUs not free")
+	ErrDevices = ledger.ErrDevices
 )

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/internal/ledger"
 	"github.com/berth-go/berth/topology"
 )
 
@@ -156,11 +157,11 @@ func (w *walker) ports(got, want *nodeState, name string) {
 func (w *walker) gpus(n topology.NodeID) {
 	g := w.g
 	s := &g.nodes[n]
-	var have gpuState
+	var have ledger.GPUs
 	if s.extra != nil {
 		have = s.extra.gpu
 	}
-	want := gpuState{free: slices.Repeat([]int64{berth.GPUMilli}, len(have.free))}
+	want := ledger.GPUs{Free: slices.Repeat([]int64{berth.GPUMilli}, len(have.Free))}
 	for _, id := range s.pods {
 		gpu := &g.classes[g.pods[id].class].spec.GPU
 		held := 0
@@ -168,10 +169,10 @@ func (w *walker) gpus(n topology.NodeID) {
 			held++
 		}
 		w.equal("devices of "+g.keyOf(id).String(), held, gpu.Count)
-		want.hold(g.gpuHeld[id], gpu.Milli)
+		want.Hold(g.gpuHeld[id], gpu.Milli)
 	}
-	if !slices.Equal(have.free, want.free) {
-		w.fault("free GPUs of %s are %v, want %v", g.x.Name(n), have.free, want.free)
+	if !slices.Equal(have.Free, want.Free) {
+		w.fault("free GPUs of %s are %v, want %v", g.x.Name(n), have.Free, want.Free)
 	}
 }
 

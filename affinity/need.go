@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/internal/ledger"
 )
 
 // need is what a pod takes of a node, compiled from its spec.
@@ -49,18 +50,15 @@ func (g *Graph) needOf(p *berth.Pod) need {
 	return n
 }
 
-// maxUsed bounds what can be used of a resource on a node, so that no sum or difference of amounts overflows.
-const maxUsed = 1 << 61
-
 // countable reports whether one more such pod keeps the sums on the node in range.
 func (n *need) countable(s *nodeState) bool {
-	if s.used.cpu+n.request.cpu > maxUsed || s.used.memory+n.request.memory > maxUsed ||
-		s.used.ephemeral+n.request.ephemeral > maxUsed ||
-		s.scored.MilliCPU+n.scored.MilliCPU > maxUsed || s.scored.Memory+n.scored.Memory > maxUsed {
+	if s.used.cpu+n.request.cpu > ledger.MaxUsed || s.used.memory+n.request.memory > ledger.MaxUsed ||
+		s.used.ephemeral+n.request.ephemeral > ledger.MaxUsed ||
+		s.scored.MilliCPU+n.scored.MilliCPU > ledger.MaxUsed || s.scored.Memory+n.scored.Memory > ledger.MaxUsed {
 		return false
 	}
 	for _, r := range n.scalars {
-		if sc := s.scalar(r.id); sc != nil && sc.used+r.amount > maxUsed {
+		if sc := s.scalar(r.id); sc != nil && sc.used+r.amount > ledger.MaxUsed {
 			return false
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/internal/ledger"
 	"github.com/berth-go/berth/topology"
 )
 
@@ -32,7 +33,7 @@ type nodeExtra struct {
 	scalars []scalar
 	ports   []portUse
 	images  []nodeImage
-	gpu     gpuState
+	gpu     ledger.GPUs
 	// nominated are the pods that have been promised room here.
 	nominated []nominated
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/internal/ledger"
 	"github.com/berth-go/berth/topology"
 )
 
@@ -75,12 +76,12 @@ func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
 	}
 	var devices uint64
 	if p.GPU.Count > 0 {
-		var gpu gpuState
+		var gpu ledger.GPUs
 		if e := g.nodes[n].extra; e != nil {
 			gpu = e.gpu
 		}
 		var err error
-		if devices, err = gpu.assign(&p.GPU); err != nil {
+		if devices, err = gpu.Assign(&p.GPU); err != nil {
 			return fmt.Errorf("pod %v on node %q: %w", p.Key(), g.x.Name(n), err)
 		}
 	}
@@ -108,7 +109,7 @@ func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
 	c.pods = append(c.pods, id)
 	if devices != 0 {
 		g.gpuHeld[id] = devices
-		s.extra.gpu.hold(devices, c.spec.GPU.Milli)
+		s.extra.gpu.Hold(devices, c.spec.GPU.Milli)
 	}
 	g.occupy(c, n, +1)
 	g.touch(n)
@@ -133,7 +134,7 @@ func (g *Graph) Release(key berth.PodKey) error {
 	c, n := g.classes[p.class], p.node
 	s := &g.nodes[n]
 	if held, ok := g.gpuHeld[id]; ok {
-		s.extra.gpu.hold(held, -c.spec.GPU.Milli)
+		s.extra.gpu.Hold(held, -c.spec.GPU.Milli)
 		delete(g.gpuHeld, id)
 	}
 	last := len(s.pods) - 1

@@ -160,7 +160,7 @@ func (d *dryRun) shift(id podID, n topology.NodeID, by int32) {
 	c := g.classes[g.pods[id].class]
 	d.p.shift(d.r, c, n, by)
 	if held := g.gpuHeld[id]; held != 0 {
-		g.nodes[n].extra.gpu.hold(held, int64(by)*c.spec.GPU.Milli)
+		g.nodes[n].extra.gpu.Hold(held, int64(by)*c.spec.GPU.Milli)
 	}
 }
 

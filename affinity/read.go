@@ -2,9 +2,10 @@ package affinity
 
 import (
 	"iter"
-	"math/bits"
+	"time"
 
 	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/internal/ledger"
 	"github.com/berth-go/berth/topology"
 )
 
@@ -69,7 +70,7 @@ func (g *Graph) FreeMemory(n topology.NodeID) int64 {
 // GPUModel returns the model of the shareable GPUs of node n, "" if it has none.
 func (g *Graph) GPUModel(n topology.NodeID) string {
 	if e := g.nodes[n].extra; e != nil {
-		return e.gpu.model
+		return e.gpu.Model
 	}
 	return ""
 }
@@ -78,7 +79,7 @@ func (g *Graph) GPUModel(n topology.NodeID) string {
 // next update of the node.
 func (g *Graph) GPUFree(n topology.NodeID) []int64 {
 	if e := g.nodes[n].extra; e != nil {
-		return e.gpu.free
+		return e.gpu.Free
 	}
 	return nil
 }
@@ -101,9 +102,22 @@ func (g *Graph) Devices(key berth.PodKey) []int {
 	if !ok {
 		return nil
 	}
-	var devices []int
-	for mask := g.gpuHeld[id]; mask != 0; mask &= mask - 1 {
-		devices = append(devices, bits.TrailingZeros64(mask))
+	return ledger.Devices(g.gpuHeld[id])
+}
+
+// Pod returns the spec of a placed pod: that of its class with its key, node, devices and start; its UID and nomination
+// are not kept. O(1); the maps and slices are the graph's and must not be changed.
+func (g *Graph) Pod(key berth.PodKey) (*berth.Pod, bool) {
+	id, ok := g.lookup(key)
+	if !ok {
+		return nil, false
 	}
-	return devices
+	p := &g.pods[id]
+	spec := g.classes[p.class].spec
+	spec.Namespace, spec.Name, spec.NodeName = key.Namespace, key.Name, g.x.Name(p.node)
+	spec.GPU.Devices = ledger.Devices(g.gpuHeld[id])
+	if spec.StartTime = (time.Time{}); p.start != noStart {
+		spec.StartTime = time.Unix(0, p.start)
+	}
+	return &spec, true
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/internal/ledger"
 	"github.com/berth-go/berth/topology"
 )
 
@@ -114,7 +115,7 @@ func (p *Profile) withGuests(r *rules, n topology.NodeID, key berth.PodKey, skip
 		if o := &guests[i]; counts(o) {
 			p.shift(r, o.class, n, -1)
 			if held[i] != 0 {
-				g.nodes[n].extra.gpu.hold(held[i], -o.class.spec.GPU.Milli)
+				g.nodes[n].extra.gpu.Hold(held[i], -o.class.spec.GPU.Milli)
 			}
 		}
 	}
@@ -148,11 +149,11 @@ func (g *Graph) lend(c *class, n topology.NodeID) uint64 {
 		return 0
 	}
 	gpu := &g.nodes[n].extra.gpu
-	mask, err := gpu.assign(&c.spec.GPU)
+	mask, err := gpu.Assign(&c.spec.GPU)
 	if err != nil {
 		return 0
 	}
-	gpu.hold(mask, c.spec.GPU.Milli)
+	gpu.Hold(mask, c.spec.GPU.Milli)
 	return mask
 }
 
@@ -230,11 +231,11 @@ func (p *Profile) loadVerdict(r *static, n topology.NodeID, rec *Reason) (rule R
 		return NodeResourcesFit, !unresolvable
 	}
 	if gpu := r.gpu; gpu.Count > 0 {
-		var have gpuState
+		var have ledger.GPUs
 		if s.extra != nil {
 			have = s.extra.gpu
 		}
-		if fits, resolvable := have.fits(gpu); !fits {
+		if fits, resolvable := have.Fits(gpu); !fits {
 			return GPU, resolvable
 		}
 	}
