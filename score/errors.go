@@ -14,6 +14,8 @@ var (
 	ErrUnschedulable = errors.New("score: no node is feasible")
 	// ErrConfig is returned for a Config that makes no sense.
 	ErrConfig = errors.New("score: bad configuration")
+	// ErrPlugin is returned for a plugin that breaks its contract: one that panics, or a filter that adds nodes.
+	ErrPlugin = errors.New("plugin broke its contract")
 )
 
 // Unschedulable says why a pod fits nowhere.
@@ -21,13 +23,21 @@ type Unschedulable struct {
 	Pod berth.PodKey
 	// Nodes is the number of nodes.
 	Nodes int
-	// Refused is how many nodes each rule refused first; they add up to Nodes.
+	// Refused is how many nodes each rule refused first. With what Filters refused they add up to Nodes.
 	Refused [affinity.Rules]int
+	// Filters are the pipeline's own filters that refused nodes, in their order.
+	Filters []FilterCount
 	// Resolvable is how many of them might become feasible if pods were removed.
 	Resolvable int
 }
 
-// Error gives the counts in one line: "0/5 nodes are available: 3 NodeResourcesFit, 2 TaintToleration".
+// FilterCount is how many nodes a filter refused that the rules and the filters before it allowed.
+type FilterCount struct {
+	Name  string
+	Nodes int
+}
+
+// Error gives the counts in one line, rules first: "0/5 nodes are available: 3 NodeResourcesFit, 2 TaintToleration".
 func (u *Unschedulable) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "score: pod %v: 0/%d nodes are available", u.Pod, u.Nodes)
@@ -37,6 +47,10 @@ func (u *Unschedulable) Error() string {
 			fmt.Fprintf(&b, "%s%d %v", sep, n, affinity.Rule(r))
 			sep = ", "
 		}
+	}
+	for _, f := range u.Filters {
+		fmt.Fprintf(&b, "%s%d %s", sep, f.Nodes, f.Name)
+		sep = ", "
 	}
 	return b.String()
 }

@@ -2,6 +2,7 @@ package score
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/berth-go/berth"
 	"github.com/berth-go/berth/affinity"
@@ -12,12 +13,15 @@ import (
 type Pipeline struct {
 	graph   *affinity.Graph
 	profile *affinity.Profile
+	filters []Filter
 	scorers []Weighted
 	columns columnCache
 
 	// scratch, reused by the next decision
 	in       Input
 	feasible topology.NodeSet
+	before   topology.NodeSet
+	refused  []int // by filter
 	nodes    []topology.NodeID
 	total    []int64
 	eval     affinity.Evaluation
@@ -39,6 +43,17 @@ func New(g *affinity.Graph, cfg Config) (*Pipeline, error) {
 	}
 	p := &Pipeline{graph: g, profile: profile, columns: newColumnCache(cfg.MaxColumnBytes)}
 	names := make(map[string]bool)
+	for i, f := range cfg.Filters {
+		if f == nil {
+			return nil, fmt.Errorf("%w: Filters[%d] is nil", ErrConfig, i)
+		}
+		if names[f.Name()] {
+			return nil, fmt.Errorf("%w: Filters[%d]: the name %q is taken", ErrConfig, i, f.Name())
+		}
+		names[f.Name()] = true
+	}
+	p.filters, p.refused = slices.Clone(cfg.Filters), make([]int, len(cfg.Filters))
+	clear(names)
 	for i, w := range cfg.Scorers {
 		switch {
 		case w.Scorer == nil:
@@ -85,7 +100,7 @@ type Decision struct {
 // With built-in scores alone the cost is that of affinity.Profile.Best, and nothing is allocated; with others it is
 // O(feasible nodes), and Decision.Own is all that is allocated, besides what plugins do. Saying why a pod fits nowhere is O(nodes).
 func (p *Pipeline) Decide(pod *berth.Pod) (Decision, error) {
-	if len(p.scorers) > 0 {
+	if len(p.scorers) > 0 || len(p.filters) > 0 {
 		return p.decideByColumns(pod)
 	}
 	choice, ok, err := p.profile.Best(pod)
@@ -120,6 +135,9 @@ func (p *Pipeline) Place(pod *berth.Pod) (Decision, error) {
 func (p *Pipeline) unschedulable(pod *berth.Pod) error {
 	u := &Unschedulable{Pod: pod.Key(), Nodes: p.graph.Topology().Len()}
 	err := p.profile.Verdicts(pod, func(_ topology.NodeID, v affinity.Verdict) {
+		if v.Rule == affinity.Feasible {
+			return // for the rules: filters refused it
+		}
 		u.Refused[v.Rule]++
 		if v.Resolvable {
 			u.Resolvable++
@@ -128,7 +146,44 @@ func (p *Pipeline) unschedulable(pod *berth.Pod) error {
 	if err != nil {
 		return err
 	}
+	for i, n := range p.refused {
+		if n > 0 {
+			u.Filters = append(u.Filters, FilterCount{p.filters[i].Name(), n})
+		}
+	}
 	return u
+}
+
+// filter asks the filters in turn, until they leave no node, and counts what each refuses.
+func (p *Pipeline) filter() error {
+	clear(p.refused)
+	left := p.feasible.Len()
+	for i, f := range p.filters {
+		if left == 0 {
+			return nil
+		}
+		p.before.CopyFrom(&p.feasible)
+		if err := p.ask(f); err != nil {
+			return fmt.Errorf("score: %s: %w", f.Name(), err)
+		}
+		had := left
+		left = p.feasible.Len()
+		p.refused[i] = had - left
+		p.feasible.Intersect(&p.before)
+		if added := left - p.feasible.Len(); added > 0 {
+			return fmt.Errorf("score: %s: %w: the filter added %d nodes", f.Name(), ErrPlugin, added)
+		}
+	}
+	return nil
+}
+
+func (p *Pipeline) ask(f Filter) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: panic: %v", ErrPlugin, r)
+		}
+	}()
+	return f.Filter(&p.in, &p.feasible)
 }
 
 // decideByColumns is the general path: a set of feasible nodes, a column a scorer, their weighted sum, its maximum.
@@ -145,6 +200,9 @@ func (p *Pipeline) decideByColumns(pod *berth.Pod) (Decision, error) {
 		if err := p.profile.Feasible(pod, &p.feasible); err != nil {
 			return Decision{}, err
 		}
+		if err := p.filter(); err != nil {
+			return Decision{}, err
+		}
 		p.nodes = p.feasible.AppendTo(p.nodes[:0])
 		for _, n := range p.nodes {
 			p.total[n] = 0
@@ -154,6 +212,9 @@ func (p *Pipeline) decideByColumns(pod *berth.Pod) (Decision, error) {
 			return Decision{}, err
 		}
 		p.feasible.CopyFrom(&p.eval.Feasible)
+		if err := p.filter(); err != nil {
+			return Decision{}, err
+		}
 		p.nodes = p.feasible.AppendTo(p.nodes[:0])
 		for _, n := range p.nodes {
 			p.total[n] = p.eval.Total[n]

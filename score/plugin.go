@@ -14,6 +14,16 @@ type Input struct {
 	Class uint64
 }
 
+// Filter refuses nodes that the rules allow.
+type Filter interface {
+	// Name tells the filters of a pipeline apart; refusals are counted under it.
+	Name() string
+	// Filter takes out of feasible the nodes that the pod must not run on. It adds none. When it is called, feasible are the
+	// nodes that the rules and the filters before it left, at least one. An error ends the decision. Neither in, nor what it
+	// points to, nor the set may be kept, and but for the set nothing may be changed.
+	Filter(in *Input, feasible *topology.NodeSet) error
+}
+
 // Scorer scores nodes for one pod; higher is better.
 type Scorer interface {
 	// Name tells the scorers of a pipeline apart.

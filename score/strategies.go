@@ -6,6 +6,8 @@ import "github.com/berth-go/berth/affinity"
 type Config struct {
 	// Profile configures the filters and the built-in scores.
 	Profile affinity.ProfileConfig
+	// Filters are asked after the rules, in their order.
+	Filters []Filter
 	// Scorers are added to the built-in scores (see ProfileConfig.NoScores).
 	Scorers []Weighted
 	// MaxColumnBytes bounds the columns kept for Local scorers. 0 means 64 MiB.
