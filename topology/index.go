@@ -207,6 +207,19 @@ func (x *Index) Key(name string) KeyID {
 	return k
 }
 
+// FindKey returns the id of a label key, and false if it has none yet. Other than Key it changes nothing. O(1).
+func (x *Index) FindKey(name string) (KeyID, bool) {
+	k, ok := x.byKey[name]
+	return k, ok
+}
+
+// FindValue returns the domain of a value of key k, and false if the value has no id. It changes nothing, and keeps nothing
+// from being dropped as Acquire does. O(1).
+func (x *Index) FindValue(k KeyID, name string) (Domain, bool) {
+	v, ok := x.keys[k].byValue[name]
+	return Domain{k, v}, ok
+}
+
 // KeyName returns the name of a key.
 func (x *Index) KeyName(k KeyID) string { return x.keys[k].name }
 

@@ -73,6 +73,12 @@ func (p *plainIndex) checkNodes(x *Index) error {
 func (p *plainIndex) checkKey(x *Index, k KeyID) error {
 	key := &x.keys[k]
 	name := x.KeyName(k)
+	if found, ok := x.FindKey(name); !ok || found != k {
+		return fmt.Errorf("found %v %v, want %v", found, ok, k)
+	}
+	if d, ok := x.FindValue(k, "of no node"); ok {
+		return fmt.Errorf("found %v for a value that was never there", d)
+	}
 	carriers, domains := plainSet{}, map[string]plainSet{}
 	for node, labels := range p.labels {
 		v, ok := labels[name]
@@ -107,6 +113,9 @@ func (p *plainIndex) checkKey(x *Index, k KeyID) error {
 		}
 		held++
 		value := x.ValueName(d)
+		if found, ok := x.FindValue(k, value); !ok || found != d {
+			return fmt.Errorf("value %q: found %v %v, want %v", value, found, ok, d)
+		}
 		if key.byValue[value] != d.Value || refs[value] != int(key.values[v].refs) {
 			return fmt.Errorf("value %q: id %d and %d, %d users, want %d", value, v, key.byValue[value], key.values[v].refs, refs[value])
 		}
