@@ -3,24 +3,24 @@ package berth
 // Node is a machine that pods run on.
 type Node struct {
 	// Name identifies the node in its cluster.
-	Name   string
-	Labels map[string]string
-	Taints []Taint
+	Name   string            `json:"name,omitzero"`
+	Labels map[string]string `json:"labels,omitzero"`
+	Taints []Taint           `json:"taints,omitzero"`
 	// Unschedulable refuses every pod that does not tolerate [TaintNodeUnschedulable] (a cordoned node).
-	Unschedulable bool
+	Unschedulable bool `json:"unschedulable,omitzero"`
 	// Allocatable is what the node offers to pods.
-	Allocatable Resources
-	GPUs        GPUs
+	Allocatable Resources `json:"allocatable,omitzero"`
+	GPUs        GPUs      `json:"gpus,omitzero"`
 	// Images are the container images that the node already holds.
-	Images []ContainerImage
+	Images []ContainerImage `json:"images,omitzero"`
 }
 
 // ContainerImage is an image on a node.
 type ContainerImage struct {
 	// Names are all the names that the image is known by, in normalised form: with a tag ("app:latest", not "app").
-	Names []string
+	Names []string `json:"names,omitzero"`
 	// SizeBytes is the size of the image.
-	SizeBytes int64
+	SizeBytes int64 `json:"sizeBytes,omitzero"`
 }
 
 // Well-known label keys.
@@ -48,21 +48,21 @@ const TaintNodeUnschedulable = "node.kubernetes.io/unschedulable"
 
 // Taint keeps pods without a matching [Toleration] away from a node.
 type Taint struct {
-	Key    string
-	Value  string
-	Effect TaintEffect
+	Key    string      `json:"key,omitzero"`
+	Value  string      `json:"value,omitzero"`
+	Effect TaintEffect `json:"effect,omitzero"`
 }
 
 // Toleration lets a pod run in spite of the taints that it matches.
 type Toleration struct {
 	// Key is the taint's key. Empty with operator Exists matches every key.
-	Key string
+	Key string `json:"key,omitzero"`
 	// Operator is one of TolerationEqual (also the meaning of "") and TolerationExists.
-	Operator TolerationOperator
+	Operator TolerationOperator `json:"operator,omitzero"`
 	// Value is the taint's value, for TolerationEqual.
-	Value string
+	Value string `json:"value,omitzero"`
 	// Effect is the taint's effect; empty matches every effect.
-	Effect TaintEffect
+	Effect TaintEffect `json:"effect,omitzero"`
 }
 
 // TolerationOperator relates a toleration's value to a taint's.
@@ -76,6 +76,6 @@ const (
 
 // Namespace is a group of pods with labels that pod affinity terms can select by.
 type Namespace struct {
-	Name   string
-	Labels map[string]string
+	Name   string            `json:"name,omitzero"`
+	Labels map[string]string `json:"labels,omitzero"`
 }

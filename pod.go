@@ -4,8 +4,8 @@ import "time"
 
 // PodKey identifies a pod in its cluster.
 type PodKey struct {
-	Namespace string
-	Name      string
+	Namespace string `json:"namespace,omitzero"`
+	Name      string `json:"name,omitzero"`
 }
 
 // String returns namespace/name.
@@ -13,51 +13,51 @@ func (k PodKey) String() string { return k.Namespace + "/" + k.Name }
 
 // Pod is a unit of work to be placed, or placed already.
 type Pod struct {
-	Namespace string
-	Name      string
+	Namespace string `json:"namespace,omitzero"`
+	Name      string `json:"name,omitzero"`
 	// UID tells two pods apart that had the same key one after the other. It may be empty.
-	UID    string
-	Labels map[string]string
+	UID    string            `json:"uid,omitzero"`
+	Labels map[string]string `json:"labels,omitzero"`
 	// Owner is the controller that made the pod; the zero value if there is none.
-	Owner OwnerReference
+	Owner OwnerReference `json:"owner,omitzero"`
 
 	// NodeName is the node that the pod runs on, or, for a pod to be placed, the only node that it may run on.
-	NodeName string
+	NodeName string `json:"nodeName,omitzero"`
 	// NominatedNodeName is the node that a preemption has made room on for this pod.
-	NominatedNodeName string
+	NominatedNodeName string `json:"nominatedNodeName,omitzero"`
 	// Terminating pods still hold their resources and count for pod affinity, but not for topology spread.
-	Terminating bool
+	Terminating bool `json:"terminating,omitzero"`
 	// Preempted is true for a pod that terminates because it was preempted: its preemptor waits for the room instead of
 	// preempting again (condition DisruptionTarget, reason PreemptionByScheduler).
-	Preempted bool
+	Preempted bool `json:"preempted,omitzero"`
 
 	// Requests are the effective requests of the whole pod, its init containers and overhead included.
-	Requests Resources
+	Requests Resources `json:"requests,omitzero"`
 	// NonZeroRequests are the requests that resource scores use, in which each container without a request counts as
 	// one of 100 milli CPU or 200 MiB. nil means that the pod is one container with the given Requests.
-	NonZeroRequests *NonZeroRequests
-	GPU             GPURequest
+	NonZeroRequests *NonZeroRequests `json:"nonZeroRequests,omitzero"`
+	GPU             GPURequest       `json:"gpu,omitzero"`
 	// HostPorts are the ports of the node that the pod needs for itself.
-	HostPorts []HostPort
+	HostPorts []HostPort `json:"hostPorts,omitzero"`
 	// Images are the images of all init containers, containers and image volumes, with repetitions, in normalised form
 	// (see ContainerImage).
-	Images []string
+	Images []string `json:"images,omitzero"`
 
-	NodeSelector map[string]string
-	Affinity     *Affinity
-	Tolerations  []Toleration
+	NodeSelector map[string]string `json:"nodeSelector,omitzero"`
+	Affinity     *Affinity         `json:"affinity,omitzero"`
+	Tolerations  []Toleration      `json:"tolerations,omitzero"`
 
-	TopologySpreadConstraints []TopologySpreadConstraint
+	TopologySpreadConstraints []TopologySpreadConstraint `json:"topologySpreadConstraints,omitzero"`
 	// DefaultSpreadSelector selects the pods of the same service or controller. A pod without spread constraints of its
 	// own is spread by the default constraints with this selector; nil or an empty selector means not at all.
-	DefaultSpreadSelector *LabelSelector
+	DefaultSpreadSelector *LabelSelector `json:"defaultSpreadSelector,omitzero"`
 
 	// Priority orders pods; higher ones may preempt lower ones.
-	Priority int32
+	Priority int32 `json:"priority,omitzero"`
 	// PreemptNever keeps the pod from preempting others (preemptionPolicy: Never).
-	PreemptNever bool
+	PreemptNever bool `json:"preemptNever,omitzero"`
 	// StartTime is when a placed pod was started, for the choice among victims of preemption.
-	StartTime time.Time
+	StartTime time.Time `json:"startTime,omitzero"`
 }
 
 // Key returns the pod's identity.
@@ -65,9 +65,9 @@ func (p *Pod) Key() PodKey { return PodKey{Namespace: p.Namespace, Name: p.Name}
 
 // OwnerReference names the controller of a pod.
 type OwnerReference struct {
-	Kind string
-	Name string
-	UID  string
+	Kind string `json:"kind,omitzero"`
+	Name string `json:"name,omitzero"`
+	UID  string `json:"uid,omitzero"`
 }
 
 // The requests that a container without any counts with in resource scores
@@ -79,8 +79,8 @@ const (
 
 // NonZeroRequests are requests as resource scores see them.
 type NonZeroRequests struct {
-	MilliCPU int64
-	Memory   int64
+	MilliCPU int64 `json:"milliCPU,omitzero"`
+	Memory   int64 `json:"memory,omitzero"`
 }
 
 // ScoreRequests returns the CPU and memory that resource scores use for the pod: NonZeroRequests if set, else Requests
@@ -112,19 +112,19 @@ const (
 // HostPort is a port on the node. Two of them conflict if protocol and port are the same and the addresses are the same
 // or one of them is 0.0.0.0, which is also the meaning of an empty HostIP.
 type HostPort struct {
-	HostIP   string
-	Protocol Protocol
-	Port     int32
+	HostIP   string   `json:"hostIP,omitzero"`
+	Protocol Protocol `json:"protocol,omitzero"`
+	Port     int32    `json:"port,omitzero"`
 }
 
 // PodDisruptionBudget bounds how many of the selected pods may be evicted at once.
 type PodDisruptionBudget struct {
-	Namespace string
-	Name      string
+	Namespace string `json:"namespace,omitzero"`
+	Name      string `json:"name,omitzero"`
 	// Selector selects pods of the budget's namespace. Nil or empty selects none.
-	Selector *LabelSelector
+	Selector *LabelSelector `json:"selector,omitzero"`
 	// DisruptionsAllowed is how many evictions the budget permits now.
-	DisruptionsAllowed int32
+	DisruptionsAllowed int32 `json:"disruptionsAllowed,omitzero"`
 	// DisruptedPods are names of pods whose eviction is already accounted for.
-	DisruptedPods []string
+	DisruptedPods []string `json:"disruptedPods,omitzero"`
 }

@@ -12,15 +12,15 @@ const (
 // The zero value is nothing of anything.
 type Resources struct {
 	// MilliCPU is in thousandths of a core.
-	MilliCPU int64
+	MilliCPU int64 `json:"milliCPU,omitzero"`
 	// Memory is in bytes.
-	Memory int64
+	Memory int64 `json:"memory,omitzero"`
 	// EphemeralStorage is in bytes.
-	EphemeralStorage int64
+	EphemeralStorage int64 `json:"ephemeralStorage,omitzero"`
 	// Pods is a number of pods. Only a node's is used: every pod counts as one.
-	Pods int64
+	Pods int64 `json:"pods,omitzero"`
 	// Scalar holds every other resource by its full name ("nvidia.com/gpu", "hugepages-2Mi").
-	Scalar map[string]int64
+	Scalar map[string]int64 `json:"scalar,omitzero"`
 }
 
 // Get returns the amount of the named resource, 0 for one that is absent.
@@ -44,22 +44,22 @@ const GPUMilli = 1000
 // GPUs are the shareable accelerators of a node: Count devices of one model, indexed from 0, each of [GPUMilli] milli.
 // A node that offers accelerators only as whole units can name them in Resources.Scalar instead.
 type GPUs struct {
-	Model string
+	Model string `json:"model,omitzero"`
 	// Count is in 0..64.
-	Count int
+	Count int `json:"count,omitzero"`
 }
 
 // GPURequest is what a pod asks of a node's [GPUs]: Count devices, Milli of each.
 // A share is Count 1 and Milli below GPUMilli; whole devices have Milli GPUMilli. The zero value asks for none.
 type GPURequest struct {
-	Count int
+	Count int `json:"count,omitzero"`
 	// Milli is in 1..GPUMilli if Count is 1, GPUMilli if Count is more, and 0 if Count is 0.
-	Milli int64
+	Milli int64 `json:"milli,omitzero"`
 	// Models are the models that will do; any if empty.
-	Models []string
+	Models []string `json:"models,omitzero"`
 	// Devices are the indices that a placed pod holds. If a placed pod has none, it holds the lowest whole devices,
 	// or, for a share, the fitting device with the least free milli (the lowest index of equals).
-	Devices []int
+	Devices []int `json:"devices,omitzero"`
 }
 
 // Total returns Count * Milli.
