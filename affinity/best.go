@@ -91,14 +91,17 @@ func (p *Profile) Best(pod *berth.Pod) (Choice, bool, error) {
 	}
 	e := p.evaluate(cl, pod)
 	choice := e.best()
+	if choice.Node != topology.None {
+		p.g.chosen = choice.Node
+	}
 	return choice, choice.Node != topology.None, nil
 }
 
 // validClass checks p and returns its class.
 func (g *Graph) validClass(p *berth.Pod) (*class, error) {
 	g.enc.class(p)
-	if id, ok := g.classByKey[string(g.enc.buf)]; ok && p.Name != "" && p.Namespace != "" {
-		c := g.classes[id] // it was checked when it was new
+	if c := g.classByKey.get(g.enc.buf); c != nil && p.Name != "" && p.Namespace != "" {
+		// It was checked when it was new.
 		if c.idle {
 			g.revive(c)
 			g.retire(c) // the most recently used

@@ -15,23 +15,26 @@ type (
 
 // class is all pods that no rule can tell apart: same namespace, labels and scheduling-relevant spec (hash-consed).
 type class struct {
-	id     classID
-	serial uint64
-	key    string
-	spec   berth.Pod // a copy without name and placement
-	need   need
-	// pods are the placed pods of the class.
-	pods     []podID
-	matchers []matcherLink
-	// owned are the terms that a placed pod of the class counts for.
-	owned []ownedTerm
+	// What a decision reads comes first, so that it is read together.
+	key string
+	id  classID
+	ns  int32
 	// users keep the class while it has no pods: profiles with columns for it, nominations.
 	users int
 	// version changes whenever the owners whose terms match the class may be others.
-	version uint32
-	// idle are the neighbours in the list of classes that nobody uses, least recently used first.
+	version  uint32
+	idle     bool
+	matchers []matcherLink
+	// owned are the terms that a placed pod of the class counts for.
+	owned []ownedTerm
+	// pods are the placed pods of the class.
+	pods []podID
+	need need
+
+	spec   berth.Pod // a copy without name and placement
+	serial uint64
+	// The neighbours in the list of classes that nobody uses, least recently used first.
 	idlePrev, idleNext *class
-	idle               bool
 }
 
 // ownedTerm is a term of the pods of a class, and the part that it plays.
@@ -53,8 +56,8 @@ const (
 // Known: O(spec). New: O(spec + matching matchers).
 func (g *Graph) classOf(p *berth.Pod) *class {
 	g.enc.class(p)
-	if id, ok := g.classByKey[string(g.enc.buf)]; ok {
-		return g.classes[id]
+	if c := g.classByKey.get(g.enc.buf); c != nil {
+		return c
 	}
 	return g.newClass(p)
 }
@@ -62,7 +65,7 @@ func (g *Graph) classOf(p *berth.Pod) *class {
 // newClass makes the class of p, whose key is in g.enc unless it was checked meanwhile.
 func (g *Graph) newClass(p *berth.Pod) *class {
 	g.classSerial++
-	c := &class{serial: g.classSerial, key: string(g.enc.buf), spec: cloneSpec(p)}
+	c := &class{serial: g.classSerial, key: string(g.enc.buf), ns: g.namespaceID(p.Namespace), spec: cloneSpec(p)}
 	c.need = g.needOf(&c.spec)
 	if f := len(g.freeClasses); f > 0 {
 		c.id, g.freeClasses = g.freeClasses[f-1], g.freeClasses[:f-1]
@@ -71,7 +74,7 @@ func (g *Graph) newClass(p *berth.Pod) *class {
 		c.id = classID(len(g.classes))
 		g.classes = append(g.classes, c)
 	}
-	g.classByKey[c.key] = c.id
+	g.classByKey.add(c)
 	for k, v := range c.spec.Labels {
 		l := labelPair{k, v}
 		g.classesByLabel[l] = append(g.classesByLabel[l], c)
@@ -131,7 +134,7 @@ func (g *Graph) drop(c *class) {
 			delete(g.classesByLabel, l)
 		}
 	}
-	delete(g.classByKey, c.key)
+	g.classByKey.remove(c)
 	g.classes[c.id] = nil
 	g.freeClasses = append(g.freeClasses, c.id)
 }

@@ -10,6 +10,9 @@ import (
 // encoder writes the canonical form of specs: two specs that no rule can tell apart have the same bytes, as far as the
 // order of map entries, of namespaces and of requirements goes. Its buffers are reused, so that finding the class of a
 // pod allocates nothing.
+//
+// Every decision encodes a pod, in a scheduler that did other things before with code that is in no cache. So the
+// elements are functions of their own: inlined in the dozens of places that call them they are some ten kilobytes.
 type encoder struct {
 	buf  []byte
 	keys []string
@@ -17,19 +20,21 @@ type encoder struct {
 
 func (e *encoder) reset() { e.buf = e.buf[:0] }
 
+//go:noinline
 func (e *encoder) int(v int64) { e.buf = binary.AppendVarint(e.buf, v) }
 
+//go:noinline
 func (e *encoder) bool(b bool) {
+	v := byte(0)
 	if b {
-		e.buf = append(e.buf, 1)
-	} else {
-		e.buf = append(e.buf, 0)
+		v = 1
 	}
+	e.buf = append(e.buf, v)
 }
 
+//go:noinline
 func (e *encoder) string(s string) {
-	e.buf = binary.AppendUvarint(e.buf, uint64(len(s)))
-	e.buf = append(e.buf, s...)
+	e.buf = append(binary.AppendUvarint(e.buf, uint64(len(s))), s...)
 }
 
 func (e *encoder) strings(ss []string) {
@@ -51,6 +56,13 @@ func sortedKeys[V any](e *encoder, m map[string]V) []string {
 
 func (e *encoder) labels(m map[string]string) {
 	e.int(int64(len(m)))
+	if len(m) == 1 { // most are: nothing to sort
+		for k, v := range m {
+			e.string(k)
+			e.string(v)
+		}
+		return
+	}
 	for _, k := range sortedKeys(e, m) {
 		e.string(k)
 		e.string(m[k])
@@ -168,52 +180,120 @@ func (e *encoder) constraint(c *berth.TopologySpreadConstraint) {
 	e.string(string(c.NodeTaintsPolicy))
 }
 
+// parts are the parts that few specs have: what is not there is neither written nor looked at again.
+type parts uint16
+
+const (
+	partTerminating parts = 1 << iota
+	partPreempted
+	partPreemptNever
+	partScalars
+	partGPU
+	partPorts
+	partImages
+	partNodeMatch
+	partPreferredNodes
+	partTolerations
+	partAffinity
+	partAntiAffinity
+	partSpread
+	partDefaultSpread
+)
+
+func partsOf(p *berth.Pod) parts {
+	var s parts
+	note := func(part parts, has bool) {
+		if has {
+			s |= part
+		}
+	}
+	note(partTerminating, p.Terminating)
+	note(partPreempted, p.Preempted)
+	note(partPreemptNever, p.PreemptNever)
+	note(partScalars, len(p.Requests.Scalar) > 0)
+	note(partGPU, p.GPU.Count != 0 || p.GPU.Milli != 0 || len(p.GPU.Models) > 0)
+	note(partPorts, len(p.HostPorts) > 0)
+	note(partImages, len(p.Images) > 0)
+	note(partNodeMatch, len(p.NodeSelector) > 0)
+	if a := p.Affinity; a != nil {
+		if n := a.NodeAffinity; n != nil {
+			note(partNodeMatch, n.RequiredDuringSchedulingIgnoredDuringExecution != nil)
+			note(partPreferredNodes, len(n.PreferredDuringSchedulingIgnoredDuringExecution) > 0)
+		}
+		if t := a.PodAffinity; t != nil {
+			note(partAffinity, len(t.RequiredDuringSchedulingIgnoredDuringExecution)+len(t.PreferredDuringSchedulingIgnoredDuringExecution) > 0)
+		}
+		if t := a.PodAntiAffinity; t != nil {
+			note(partAntiAffinity, len(t.RequiredDuringSchedulingIgnoredDuringExecution)+len(t.PreferredDuringSchedulingIgnoredDuringExecution) > 0)
+		}
+	}
+	note(partTolerations, len(p.Tolerations) > 0)
+	note(partSpread, len(p.TopologySpreadConstraints) > 0)
+	note(partDefaultSpread, p.DefaultSpreadSelector != nil)
+	return s
+}
+
 // class is all of a pod that any rule looks at: name, UID, start and nomination are what tells the pods of a class apart.
 func (e *encoder) class(p *berth.Pod) {
 	e.reset()
+	has := partsOf(p)
+	e.int(int64(has))
 	e.string(p.Namespace)
 	e.labels(p.Labels)
-	e.bool(p.Terminating)
-	e.bool(p.Preempted)
 	e.int(int64(p.Priority))
-	e.bool(p.PreemptNever)
-	e.resources(p)
-	e.int(int64(p.GPU.Count))
-	e.int(p.GPU.Milli)
-	e.strings(p.GPU.Models)
-	e.int(int64(len(p.HostPorts)))
-	for i := range p.HostPorts {
-		e.string(p.HostPorts[i].HostIP)
-		e.string(string(p.HostPorts[i].Protocol))
-		e.int(int64(p.HostPorts[i].Port))
-	}
-	e.strings(p.Images)
-	e.nodeMatch(p)
-	e.preferredNodes(p)
-	e.tolerations(p.Tolerations)
-	if a := p.Affinity; a != nil && a.PodAffinity != nil {
-		e.podTerms(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution, a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
-	} else {
-		e.podTerms(nil, nil)
-	}
-	if a := p.Affinity; a != nil && a.PodAntiAffinity != nil {
-		e.podTerms(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
-	} else {
-		e.podTerms(nil, nil)
-	}
-	e.int(int64(len(p.TopologySpreadConstraints)))
-	for i := range p.TopologySpreadConstraints {
-		e.constraint(&p.TopologySpreadConstraints[i])
-	}
-	e.selector(p.DefaultSpreadSelector)
-}
-
-func (e *encoder) resources(p *berth.Pod) {
 	e.int(p.Requests.MilliCPU)
 	e.int(p.Requests.Memory)
 	e.int(p.Requests.EphemeralStorage)
-	e.amounts(p.Requests.Scalar)
 	nz := p.ScoreRequests()
 	e.int(nz.MilliCPU)
 	e.int(nz.Memory)
+	if has&partScalars != 0 {
+		e.amounts(p.Requests.Scalar)
+	}
+	if has&partGPU != 0 {
+		e.int(int64(p.GPU.Count))
+		e.int(p.GPU.Milli)
+		e.strings(p.GPU.Models)
+	}
+	if has&partPorts != 0 {
+		e.ports(p.HostPorts)
+	}
+	if has&partImages != 0 {
+		e.strings(p.Images)
+	}
+	if has&partNodeMatch != 0 {
+		e.nodeMatch(p)
+	}
+	if has&partPreferredNodes != 0 {
+		e.preferredNodes(p)
+	}
+	if has&partTolerations != 0 {
+		e.tolerations(p.Tolerations)
+	}
+	if has&partAffinity != 0 {
+		a := p.Affinity.PodAffinity
+		e.podTerms(a.RequiredDuringSchedulingIgnoredDuringExecution, a.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if has&partAntiAffinity != 0 {
+		a := p.Affinity.PodAntiAffinity
+		e.podTerms(a.RequiredDuringSchedulingIgnoredDuringExecution, a.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if has&partSpread != 0 {
+		e.int(int64(len(p.TopologySpreadConstraints)))
+		for i := range p.TopologySpreadConstraints {
+			e.constraint(&p.TopologySpreadConstraints[i])
+		}
+	}
+	if has&partDefaultSpread != 0 {
+		e.selector(p.DefaultSpreadSelector)
+	}
+}
+
+func (e *encoder) ports(ports []berth.HostPort) {
+	e.int(int64(len(ports)))
+	for i := range ports {
+		e.string(ports[i].HostIP)
+		e.string(string(ports[i].Protocol))
+		e.int(int64(ports[i].Port))
+	}
 }

@@ -2,6 +2,7 @@ package affinity
 
 import (
 	"fmt"
+	"hash/maphash"
 	"maps"
 
 	"github.com/berth-go/berth"
@@ -15,6 +16,8 @@ type Graph struct {
 	cfg Config
 	x   topology.Index
 	enc encoder
+	// chosen is the node that was decided for last: most likely the next that is asked for by name.
+	chosen topology.NodeID
 
 	nodes []nodeState // by NodeID
 	order []uint32    // of nodes of equal score, by NodeID
@@ -28,7 +31,7 @@ type Graph struct {
 
 	classes        []*class // by classID, nil where free
 	freeClasses    []classID
-	classByKey     map[string]classID
+	classByKey     classTable
 	classSerial    uint64
 	classesByLabel map[labelPair][]*class
 	idle           class // head of the list of idle classes
@@ -60,7 +63,9 @@ type Graph struct {
 
 	// fine is the number of columns that follow a key node by node instead of domain by domain, by KeyID.
 	fine []int32
-	log  dirtyLog
+	// labelled counts the changes of nodes and their labels.
+	labelled uint64
+	log      dirtyLog
 
 	// The least recently used columns and plans go first, and are the heads of these lists.
 	columnBytes int
@@ -88,7 +93,8 @@ func New(cfg Config) (*Graph, error) {
 		exceptionsMax:   exceptionsMax,
 		nsByName:        make(map[string]int32),
 		gpuHeld:         make(map[podID]uint64),
-		classByKey:      make(map[string]classID),
+		podByKey:        podTable{seed: maphash.MakeSeed()},
+		classByKey:      classTable{seed: maphash.MakeSeed()},
 		classesByLabel:  make(map[labelPair][]*class),
 		matchers:        make(map[string]*matcher),
 		matchersByLabel: make(map[labelPair][]*matcher),
@@ -144,6 +150,14 @@ func (g *Graph) orderOf(name string) uint32 {
 	h *= 0xff51afd7ed558ccd
 	h ^= h >> 33
 	return uint32(h)
+}
+
+// node returns the node of that name.
+func (g *Graph) node(name string) (topology.NodeID, bool) {
+	if n := g.chosen; int(n) < g.x.Cap() && name != "" && g.x.Name(n) == name {
+		return n, true
+	}
+	return g.x.Lookup(name)
 }
 
 // before reports whether a wins against b at equal score.

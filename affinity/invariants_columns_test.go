@@ -3,6 +3,7 @@ package affinity
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/berth-go/berth/topology"
@@ -12,9 +13,10 @@ func (w *walker) plans() {
 	g := w.g
 	plans, listed := 0, 0
 	for _, p := range w.profiles {
-		plans += len(p.plans)
-		for id, pl := range p.plans {
-			w.equal("class of plan", pl.r.class, g.classes[id])
+		for pl := range p.allPlans() {
+			plans++
+			w.equal("class of plan", pl.r.class, g.classes[pl.r.class.id])
+			w.equal("plan of class", p.plans[pl.r.class.id], pl)
 			for _, s := range pl.r.spread {
 				w.equal("what is left of a what-if", s.shift, int32(0))
 			}
@@ -27,6 +29,17 @@ func (w *walker) plans() {
 	w.equal("plans counted", g.planCount, plans)
 	if plans > max(g.cfg.MaxPlans, 1) {
 		w.fault("%d plans are kept, more than %d", plans, g.cfg.MaxPlans)
+	}
+}
+
+// allPlans iterates over the plans of a profile.
+func (p *Profile) allPlans() iter.Seq[*plan] {
+	return func(yield func(*plan) bool) {
+		for _, pl := range p.plans {
+			if pl != nil && !yield(pl) {
+				return
+			}
+		}
 	}
 }
 
@@ -48,7 +61,7 @@ func (w *walker) columns() {
 	kept := 0
 	for _, p := range w.profiles {
 		kept += len(p.columns)
-		for _, pl := range p.plans {
+		for pl := range p.allPlans() {
 			if pl.own != nil && !pl.own.dropped {
 				kept++
 			}

@@ -234,7 +234,7 @@ func (w *walker) classes() {
 	g := w.g
 	users := make(map[*class]int)
 	for _, p := range w.profiles {
-		for _, pl := range p.plans {
+		for pl := range p.allPlans() {
 			users[pl.r.class]++
 		}
 	}
@@ -247,7 +247,7 @@ func (w *walker) classes() {
 	}
 	labels, idle := 0, 0
 	w.live(func(c *class) {
-		w.equal("class by its key", g.classByKey[c.key], c.id)
+		w.equal("class by its key", g.classByKey.get([]byte(c.key)), c)
 		g.enc.class(&c.spec)
 		w.equal("key of class", string(g.enc.buf), c.key)
 		w.equal(fmt.Sprint("users of class ", c.id), c.users, users[c])
@@ -262,7 +262,7 @@ func (w *walker) classes() {
 			}
 		}
 	})
-	w.equal("classes by key", len(g.classByKey), len(g.classes)-len(g.freeClasses))
+	w.equal("classes by key", g.classByKey.n, len(g.classes)-len(g.freeClasses))
 	for _, cs := range g.classesByLabel {
 		labels -= len(cs)
 	}
@@ -394,7 +394,7 @@ func (w *walker) counters() {
 	g := w.g
 	refs := make(map[*counter]int)
 	for _, p := range w.profiles {
-		for _, pl := range p.plans {
+		for pl := range p.allPlans() {
 			for _, c := range pl.r.allCounters() {
 				refs[c]++
 			}
@@ -498,7 +498,7 @@ func (w *walker) sets() {
 		}
 	}
 	for _, p := range w.profiles {
-		for _, pl := range p.plans {
+		for pl := range p.allPlans() {
 			static(&pl.r.static)
 		}
 	}

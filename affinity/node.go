@@ -106,6 +106,7 @@ func (g *Graph) AddNode(spec *berth.Node) error {
 	g.enterSets(n)
 	g.touchAll(n)
 	g.imageEpoch++
+	g.labelled++
 	return nil
 }
 
@@ -130,6 +131,7 @@ func (g *Graph) UpdateNode(spec *berth.Node) error {
 			g.contribute(g.classes[g.pods[p].class], n, -1)
 		}
 		g.x.Relabel(n, spec.Labels)
+		g.labelled++
 		old := s.taints
 		s.taints = g.acquireTaints(spec.Taints)
 		g.releaseTaints(old)
@@ -177,6 +179,7 @@ func (g *Graph) RemoveNode(name string) error {
 	g.setImages(n, nil)
 	g.releaseTaints(s.taints)
 	g.x.Remove(n)
+	g.labelled++
 	for _, m := range g.nodeMatchers {
 		m.set.Remove(n)
 	}

@@ -19,13 +19,15 @@ type plan struct {
 	p *Profile
 	r *rules
 	layout
-	version uint32 // of the class, when the layout was made
-	domains int    // of its keys, then
+	version  uint32 // of the class, when the layout was made
+	domains  int    // of its keys, then
+	labelled uint64 // the graph's, when the domains were counted last
 
 	shared, own *columns // nil, or dropped meanwhile, if there are none
 	seen        int64    // position in the dirty log at the last decision
 	rent        int      // what the worse way has cost so far
-	prev, next  *plan
+	prev, next  *plan    // in the graph's list; see dropPlans
+	used        bool     // since the list was swept last
 }
 
 // layout says how keys are followed, and where each rule finds its domain or count in a group.
@@ -70,34 +72,64 @@ const (
 // planOf returns the plan of a class, with its layout up to date. O(1) if it is known and unchanged.
 func (p *Profile) planOf(cl *class) *plan {
 	g := p.g
-	pl := p.plans[cl.id]
-	if pl == nil {
-		pl = &plan{p: p, r: p.compile(cl)}
-		pl.prev, pl.next = pl, pl
-		p.plans[cl.id] = pl
-		g.use(cl)
-		g.planCount++
-		pl.newLayout()
-	} else {
-		pl.prev.next, pl.next.prev = pl.next, pl.prev
+	if int(cl.id) < len(p.plans) && p.plans[cl.id] != nil {
+		pl := p.plans[cl.id]
+		pl.used = true
 		if pl.outdated() {
 			pl.dropOwn()
 			pl.newLayout()
 		}
+		return pl
 	}
-	pl.prev, pl.next = g.plansLRU.prev, &g.plansLRU
-	pl.prev.next, g.plansLRU.prev = pl, pl
-	if g.planCount > g.cfg.MaxPlans && g.plansLRU.next != pl {
-		g.plansLRU.next.drop()
+	pl := &plan{p: p, r: p.compile(cl)}
+	for int(cl.id) >= len(p.plans) {
+		p.plans = append(p.plans, nil)
 	}
+	p.plans[cl.id] = pl
+	g.use(cl)
+	g.dropPlans()
+	g.planCount++
+	pl.enlist()
+	pl.newLayout()
 	return pl
+}
+
+// enlist puts a plan at the end of the graph's list.
+func (pl *plan) enlist() {
+	end := &pl.p.g.plansLRU
+	pl.prev, pl.next = end.prev, end
+	pl.prev.next, end.prev = pl, pl
+}
+
+func (pl *plan) delist() { pl.prev.next, pl.next.prev = pl.next, pl.prev }
+
+// dropPlans makes room for a plan. Of the oldest plans it drops the first that was not used since it was looked at last, and
+// puts those that were to the end (the clock algorithm): a use then writes to the plan alone, not to its neighbours.
+func (g *Graph) dropPlans() {
+	for g.planCount > 0 && g.planCount >= g.cfg.MaxPlans {
+		pl := g.plansLRU.next
+		if pl.used {
+			pl.used = false
+			pl.delist()
+			pl.enlist()
+			continue
+		}
+		pl.drop()
+	}
 }
 
 // outdated reports whether the layout must be made anew: for other owners, or because the keys have far more or far fewer
 // domains than when it was made.
 func (pl *plan) outdated() bool {
+	if pl.version != pl.r.class.version {
+		return true
+	}
+	if pl.labelled == pl.p.g.labelled {
+		return false
+	}
+	pl.labelled = pl.p.g.labelled
 	d := pl.countDomains()
-	return pl.version != pl.r.class.version || d > 2*pl.domains+coarseMax || 2*d+coarseMax < pl.domains
+	return d > 2*pl.domains+coarseMax || 2*d+coarseMax < pl.domains
 }
 
 func (pl *plan) countDomains() int {
@@ -112,10 +144,10 @@ func (pl *plan) countDomains() int {
 }
 
 func (pl *plan) drop() {
-	pl.prev.next, pl.next.prev = pl.next, pl.prev
+	pl.delist()
 	pl.p.g.planCount--
 	pl.dropOwn()
-	delete(pl.p.plans, pl.r.class.id)
+	pl.p.plans[pl.r.class.id] = nil
 	pl.p.release(pl.r)
 	pl.p.g.unuse(pl.r.class)
 }
@@ -171,7 +203,7 @@ func (pl *plan) newLayout() {
 			}
 		}
 	}
-	pl.domains = pl.countDomains()
+	pl.domains, pl.labelled = pl.countDomains(), pl.p.g.labelled
 }
 
 // of enters a key into the layout.

@@ -59,7 +59,7 @@ func (g *Graph) Bind(p *berth.Pod, node string) error {
 	if err != nil {
 		return err
 	}
-	n, ok := g.x.Lookup(node)
+	n, ok := g.node(node)
 	if !ok {
 		return fmt.Errorf("%w: %q", ErrUnknownNode, node)
 	}
@@ -67,8 +67,7 @@ func (g *Graph) Bind(p *berth.Pod, node string) error {
 }
 
 func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
-	ns := g.namespaceID(p.Namespace)
-	if _, ok := g.podByKey.get(g.pods, ns, p.Name); ok {
+	if _, ok := g.podByKey.get(g.pods, c.ns, p.Name); ok {
 		return fmt.Errorf("%w: %v", ErrPodExists, p.Key())
 	}
 	if err := g.countable(p, c, n); err != nil {
@@ -102,7 +101,7 @@ func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
 		start = p.StartTime.UnixNano()
 	}
 	s := &g.nodes[n]
-	g.pods[id] = pod{p.Name, ns, c.id, n, int32(len(s.pods)), int32(len(c.pods)), start}
+	g.pods[id] = pod{p.Name, c.ns, c.id, n, int32(len(s.pods)), int32(len(c.pods)), start}
 	g.podByKey.add(g.pods, id)
 	s.pods = append(s.pods, id)
 	g.revive(c)

@@ -14,7 +14,7 @@ type Profile struct {
 	// fit and balanced are the resources that the scores look at.
 	fit      []scoredResource
 	balanced []scoredResource
-	plans    map[classID]*plan
+	plans    []*plan // by classID, nil where there is none
 	columns  map[string]*columns
 	eval     evaluation // scratch
 }
@@ -25,7 +25,7 @@ func (g *Graph) NewProfile(cfg ProfileConfig) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Profile{g: g, cfg: r, plans: make(map[classID]*plan), columns: make(map[string]*columns)}
+	p := &Profile{g: g, cfg: r, columns: make(map[string]*columns)}
 	for _, w := range r.FitResources {
 		p.fit = append(p.fit, g.scoredResource(w.Name, w.Weight))
 	}
