@@ -23,7 +23,6 @@ type column struct {
 	scores     []int64
 	valid      topology.NodeSet
 	seen       int64 // position among the graph's changes
-	dirty      []topology.NodeID
 	prev, next *column
 }
 
@@ -67,22 +66,4 @@ func (cc *columnCache) of(scorer string, class uint64, g *affinity.Graph) *colum
 		delete(cc.columns, old.key)
 	}
 	return c
-}
-
-// stale returns the nodes of the set that are not valid in ascending order, and takes them for valid from now on.
-func (c *column) stale(set *topology.NodeSet) []topology.NodeID {
-	c.dirty = c.dirty[:0]
-	for n := range set.All() {
-		if !c.valid.Has(n) {
-			c.dirty = append(c.dirty, n)
-			c.valid.Add(n)
-		}
-	}
-	return c.dirty
-}
-
-func (c *column) forget(nodes []topology.NodeID) {
-	for _, n := range nodes {
-		c.valid.Remove(n)
-	}
 }

@@ -16,8 +16,7 @@ import (
 // first, in the order of the graph.
 type FGD struct {
 	typical []TypicalPod
-	allowed map[string][]bool // by GPU model: which typical pods may use it
-	trial   []int64           // scratch: the GPUs after placing
+	allowed byModel[[]bool] // which typical pods may use it
 }
 
 // NewFGD returns the FGD for a workload of typical pods (see TypicalPods). The error wraps ErrConfig.
@@ -25,7 +24,7 @@ func NewFGD(typical []TypicalPod) (*FGD, error) {
 	if err := checkTypical(typical); err != nil {
 		return nil, err
 	}
-	return &FGD{typical: slices.Clone(typical), allowed: make(map[string][]bool)}, nil
+	return &FGD{typical: slices.Clone(typical)}, nil
 }
 
 // Name returns "FGD".
@@ -34,10 +33,14 @@ func (*FGD) Name() string { return "FGD" }
 // Local promises that a score depends on pod class and node alone.
 func (*FGD) Local() {}
 
+// Concurrent promises that Score may be called by several goroutines at a time.
+func (*FGD) Concurrent() {}
+
 // Score takes O(nodes * typical pods * GPUs), times GPUs for a share.
 func (f *FGD) Score(in *Input, nodes []topology.NodeID, column []int64) error {
+	var trial []int64
 	for _, n := range nodes {
-		column[n], _ = f.best(in, n)
+		column[n], _ = f.best(in, n, &trial)
 	}
 	return nil
 }
@@ -48,17 +51,18 @@ func (f *FGD) PickDevices(in *Input, n topology.NodeID) []int {
 	if !isShare(&in.Pod.GPU) {
 		return nil
 	}
-	_, d := f.best(in, n)
+	var trial []int64
+	_, d := f.best(in, n, &trial)
 	return []int{d}
 }
 
-// best returns the score of node n, and for a share the GPU that it is for.
-func (f *FGD) best(in *Input, n topology.NodeID) (score int64, device int) {
+// best returns the score of node n, and for a share the GPU that it is for. trial is scratch memory.
+func (f *FGD) best(in *Input, n topology.NodeID, trial *[]int64) (score int64, device int) {
 	gpus := in.Graph.GPUFree(n)
 	allowed := f.allowedOn(in.Graph.GPUModel(n))
 	cpu := in.Graph.FreeMilliCPU(n)
 	before := f.fragmentation(cpu, gpus, allowed)
-	return tryDevices(in, gpus, &f.trial, func(trial []int64) int64 {
+	return tryDevices(in, gpus, trial, func(trial []int64) int64 {
 		return gradient(before, f.fragmentation(cpu-in.Pod.Requests.MilliCPU, trial, allowed))
 	})
 }
@@ -98,14 +102,14 @@ func gradient(before, after float64) int64 {
 }
 
 func (f *FGD) allowedOn(model string) []bool {
-	allowed, ok := f.allowed[model]
+	allowed, ok := f.allowed.get(model)
 	if !ok {
 		allowed = make([]bool, len(f.typical))
 		for i := range f.typical {
 			models := f.typical[i].GPU.Models
 			allowed[i] = len(models) == 0 || slices.Contains(models, model)
 		}
-		f.allowed[model] = allowed
+		f.allowed.put(model, allowed)
 	}
 	return allowed
 }

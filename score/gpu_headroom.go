@@ -24,8 +24,7 @@ type Headroom struct {
 	weight []float64
 	// served is the part of the demand that is served with i/10 cores for each GPU.
 	served  []float64
-	allowed map[string][]int // by model: kinds that may use it
-	trial   []int64
+	allowed byModel[[]int] // kinds that may use it
 }
 
 // HeadroomConfig configures a Headroom.
@@ -49,7 +48,7 @@ func NewHeadroom(cfg HeadroomConfig) (*Headroom, error) {
 	if err := checkTypical(cfg.Typical); err != nil {
 		return nil, err
 	}
-	h := &Headroom{served: make([]float64, servedSteps), allowed: make(map[string][]int)}
+	h := &Headroom{served: make([]float64, servedSteps)}
 	var all, sum, demand float64
 	for _, milli := range cfg.GPUs {
 		all += float64(milli)
@@ -102,10 +101,14 @@ func (*Headroom) Name() string { return "Headroom" }
 // Local promises that a score depends on pod class and node alone.
 func (*Headroom) Local() {}
 
+// Concurrent promises that Score may be called by several goroutines at a time.
+func (*Headroom) Concurrent() {}
+
 // Score takes O(nodes * kinds * GPUs), times GPUs for a share.
 func (h *Headroom) Score(in *Input, nodes []topology.NodeID, column []int64) error {
+	var trial []int64
 	for _, n := range nodes {
-		column[n], _ = h.best(in, n)
+		column[n], _ = h.best(in, n, &trial)
 	}
 	return nil
 }
@@ -115,29 +118,30 @@ func (h *Headroom) PickDevices(in *Input, n topology.NodeID) []int {
 	if !isShare(&in.Pod.GPU) {
 		return nil
 	}
-	_, d := h.best(in, n)
+	var trial []int64
+	_, d := h.best(in, n, &trial)
 	return []int{d}
 }
 
-func (h *Headroom) best(in *Input, n topology.NodeID) (int64, int) {
+func (h *Headroom) best(in *Input, n topology.NodeID, trial *[]int64) (int64, int) {
 	model := in.Graph.GPUModel(n)
 	kinds := h.allowedOn(model)
 	cpu, gpus := in.Graph.FreeMilliCPU(n), in.Graph.GPUFree(n)
 	before := h.headroom(kinds, cpu, gpus)
-	return tryDevices(in, gpus, &h.trial, func(trial []int64) int64 {
+	return tryDevices(in, gpus, trial, func(trial []int64) int64 {
 		return int64(math.Floor(h.headroom(kinds, cpu-in.Pod.Requests.MilliCPU, trial) - before + 1e-6))
 	})
 }
 
 func (h *Headroom) allowedOn(model string) []int {
-	kinds, ok := h.allowed[model]
+	kinds, ok := h.allowed.get(model)
 	if !ok {
 		for i := range h.kinds {
 			if m := h.kinds[i].GPU.Models; len(m) == 0 || slices.Contains(m, model) {
 				kinds = append(kinds, i)
 			}
 		}
-		h.allowed[model] = kinds
+		h.allowed.put(model, kinds)
 	}
 	return kinds
 }

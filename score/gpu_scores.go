@@ -38,6 +38,9 @@ func (BestFit) Name() string { return "BestFit" }
 // Local promises that a score depends on pod class and node alone.
 func (BestFit) Local() {}
 
+// Concurrent promises that Score may be called by several goroutines at a time.
+func (BestFit) Concurrent() {}
+
 // Score takes O(nodes * GPUs).
 func (b BestFit) Score(in *Input, nodes []topology.NodeID, column []int64) error {
 	size := b.Largest.orLargest()
@@ -64,6 +67,9 @@ func (DotProduct) Name() string { return "DotProduct" }
 // Local promises that a score depends on pod class and node alone.
 func (DotProduct) Local() {}
 
+// Concurrent promises that Score may be called by several goroutines at a time.
+func (DotProduct) Concurrent() {}
+
 // Score takes O(nodes * GPUs).
 func (d DotProduct) Score(in *Input, nodes []topology.NodeID, column []int64) error {
 	size := d.Largest.orLargest()
@@ -87,6 +93,9 @@ func (GPUPacking) Name() string { return "GPUPacking" }
 
 // Local promises that a score depends on pod class and node alone.
 func (GPUPacking) Local() {}
+
+// Concurrent promises that Score may be called by several goroutines at a time.
+func (GPUPacking) Concurrent() {}
 
 // Score takes O(nodes * GPUs log GPUs).
 func (GPUPacking) Score(in *Input, nodes []topology.NodeID, column []int64) error {
@@ -142,6 +151,9 @@ func (GPUClustering) Name() string { return "GPUClustering" }
 
 // Local promises that a score depends on pod class and node alone.
 func (GPUClustering) Local() {}
+
+// Concurrent promises that Score may be called by several goroutines at a time.
+func (GPUClustering) Concurrent() {}
 
 // Score takes O(nodes * (GPUs + pods on the node)).
 func (c GPUClustering) Score(in *Input, nodes []topology.NodeID, column []int64) error {

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -14,8 +15,10 @@ type Pipeline struct {
 	graph   *affinity.Graph
 	profile *affinity.Profile
 	filters []Filter
-	scorers []Weighted
+	scorers []*scorer
+	workers int
 	columns columnCache
+	pass    pass
 
 	// scratch, reused by the next decision
 	in       Input
@@ -23,10 +26,7 @@ type Pipeline struct {
 	before   topology.NodeSet
 	refused  []int // by filter
 	nodes    []topology.NodeID
-	total    []int64
 	eval     affinity.Evaluation
-	// own, by scorer, are the columns of a decision, and fresh and scaled memory for those that are made for it.
-	own, fresh, scaled [][]int64
 }
 
 // New returns a pipeline on a graph. The error wraps ErrConfig or affinity.ErrConfig.
@@ -41,7 +41,11 @@ func New(g *affinity.Graph, cfg Config) (*Pipeline, error) {
 	if cfg.MaxColumnBytes == 0 {
 		cfg.MaxColumnBytes = 64 << 20
 	}
-	p := &Pipeline{graph: g, profile: profile, columns: newColumnCache(cfg.MaxColumnBytes)}
+	if cfg.Workers < 0 {
+		return nil, fmt.Errorf("%w: Workers is %d", ErrConfig, cfg.Workers)
+	}
+	p := &Pipeline{graph: g, profile: profile, workers: cfg.Workers, columns: newColumnCache(cfg.MaxColumnBytes)}
+	p.pass.init(p)
 	names := make(map[string]bool)
 	for i, f := range cfg.Filters {
 		if f == nil {
@@ -67,9 +71,8 @@ func New(g *affinity.Graph, cfg Config) (*Pipeline, error) {
 		if w.Weight == 0 {
 			w.Weight = 1
 		}
-		p.scorers = append(p.scorers, w)
+		p.scorers = append(p.scorers, newScorer(w))
 	}
-	p.own, p.fresh, p.scaled = make([][]int64, len(p.scorers)), make([][]int64, len(p.scorers)), make([][]int64, len(p.scorers))
 	return p, nil
 }
 
@@ -95,13 +98,14 @@ type Decision struct {
 }
 
 // Decide returns the best feasible node for a pod; nothing is changed. The error is a *berth.Fault for a bad spec, an
-// *Unschedulable if no node is feasible, or what a plugin returned, with its name.
+// *Unschedulable if no node is feasible, or what a plugin returned, with its name; it wraps ErrPlugin if one panicked.
 //
 // With built-in scores alone the cost is that of affinity.Profile.Best, and nothing is allocated; with others it is
-// O(feasible nodes), and Decision.Own is all that is allocated, besides what plugins do. Saying why a pod fits nowhere is O(nodes).
+// O(feasible nodes), and Decision.Own is all that is allocated, besides what plugins do and, with Config.Workers, a few
+// goroutines. Saying why a pod fits nowhere is O(nodes).
 func (p *Pipeline) Decide(pod *berth.Pod) (Decision, error) {
-	if len(p.scorers) > 0 || len(p.filters) > 0 {
-		return p.decideByColumns(pod)
+	if p.hasPlugins() {
+		return p.decide(context.Background(), pod)
 	}
 	choice, ok, err := p.profile.Best(pod)
 	if err != nil {
@@ -118,9 +122,31 @@ func (p *Pipeline) Decide(pod *berth.Pod) (Decision, error) {
 	}, nil
 }
 
+// DecideContext is Decide that ends with the context's error, wrapped, once the context is done. It looks at it before
+// each step and, in scorers that are Local or Concurrent, after every ChunkNodes nodes at most; it waits for calls of other
+// plugins, and for the built-in rules and scores.
+func (p *Pipeline) DecideContext(ctx context.Context, pod *berth.Pod) (Decision, error) {
+	if err := ctx.Err(); err != nil {
+		return Decision{}, interrupted(err)
+	}
+	if p.hasPlugins() {
+		return p.decide(ctx, pod)
+	}
+	return p.Decide(pod)
+}
+
+func interrupted(err error) error { return fmt.Errorf("score: the decision was interrupted: %w", err) }
+
+func (p *Pipeline) hasPlugins() bool { return len(p.scorers) > 0 || len(p.filters) > 0 }
+
 // Place decides and binds the pod.
 func (p *Pipeline) Place(pod *berth.Pod) (Decision, error) {
-	d, err := p.Decide(pod)
+	return p.PlaceContext(context.Background(), pod)
+}
+
+// PlaceContext decides as DecideContext does and binds the pod.
+func (p *Pipeline) PlaceContext(ctx context.Context, pod *berth.Pod) (Decision, error) {
+	d, err := p.DecideContext(ctx, pod)
 	if err != nil {
 		return d, err
 	}
@@ -152,150 +178,4 @@ func (p *Pipeline) unschedulable(pod *berth.Pod) error {
 		}
 	}
 	return u
-}
-
-// filter asks the filters in turn, until they leave no node, and counts what each refuses.
-func (p *Pipeline) filter() error {
-	clear(p.refused)
-	left := p.feasible.Len()
-	for i, f := range p.filters {
-		if left == 0 {
-			return nil
-		}
-		p.before.CopyFrom(&p.feasible)
-		if err := p.ask(f); err != nil {
-			return fmt.Errorf("score: %s: %w", f.Name(), err)
-		}
-		had := left
-		left = p.feasible.Len()
-		p.refused[i] = had - left
-		p.feasible.Intersect(&p.before)
-		if added := left - p.feasible.Len(); added > 0 {
-			return fmt.Errorf("score: %s: %w: the filter added %d nodes", f.Name(), ErrPlugin, added)
-		}
-	}
-	return nil
-}
-
-func (p *Pipeline) ask(f Filter) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: panic: %v", ErrPlugin, r)
-		}
-	}()
-	return f.Filter(&p.in, &p.feasible)
-}
-
-// decideByColumns is the general path: a set of feasible nodes, a column a scorer, their weighted sum, its maximum.
-func (p *Pipeline) decideByColumns(pod *berth.Pod) (Decision, error) {
-	class, err := p.graph.Class(pod)
-	if err != nil {
-		return Decision{}, err
-	}
-	p.in = Input{Pod: pod, Graph: p.graph, Class: class}
-	defer func() { p.in.Pod = nil }() // the caller's, not to be kept
-	size := p.graph.Topology().Cap()
-	p.total = sized(p.total, size)
-	if p.profile.Weights() == (affinity.Weights{}) {
-		if err := p.profile.Feasible(pod, &p.feasible); err != nil {
-			return Decision{}, err
-		}
-		if err := p.filter(); err != nil {
-			return Decision{}, err
-		}
-		p.nodes = p.feasible.AppendTo(p.nodes[:0])
-		for _, n := range p.nodes {
-			p.total[n] = 0
-		}
-	} else {
-		if err := p.profile.Evaluate(pod, &p.eval); err != nil {
-			return Decision{}, err
-		}
-		p.feasible.CopyFrom(&p.eval.Feasible)
-		if err := p.filter(); err != nil {
-			return Decision{}, err
-		}
-		p.nodes = p.feasible.AppendTo(p.nodes[:0])
-		for _, n := range p.nodes {
-			p.total[n] = p.eval.Total[n]
-		}
-	}
-	if len(p.nodes) == 0 {
-		return Decision{}, p.unschedulable(pod)
-	}
-	d := Decision{Feasible: len(p.nodes), Own: make([]int64, len(p.scorers))}
-	for i, w := range p.scorers {
-		if p.own[i], err = p.column(i); err != nil {
-			return Decision{}, fmt.Errorf("score: %s: %w", w.Scorer.Name(), err)
-		}
-		for _, n := range p.nodes {
-			p.total[n] += w.Weight * p.own[i][n]
-		}
-	}
-	best := p.nodes[0]
-	for _, n := range p.nodes[1:] {
-		if p.total[n] > p.total[best] || p.total[n] == p.total[best] && p.graph.Before(n, best) {
-			best = n
-		}
-	}
-	d.Node, d.Score = p.graph.Topology().Name(best), p.total[best]
-	for i := range p.own {
-		d.Own[i] = p.own[i][best]
-	}
-	for s, weight := range p.profile.Weights() {
-		if weight > 0 {
-			d.Builtin[s] = p.eval.Scores[s][best]
-		}
-	}
-	d.Devices = p.pickDevices(best)
-	return d, nil
-}
-
-func (p *Pipeline) pickDevices(n topology.NodeID) []int {
-	if p.in.Pod.GPU.Count == 0 {
-		return nil
-	}
-	for _, w := range p.scorers {
-		if picker, ok := w.Scorer.(DevicePicker); ok {
-			return picker.PickDevices(&p.in, n)
-		}
-	}
-	return nil
-}
-
-// column returns the normalised column of scorer i over the feasible nodes.
-func (p *Pipeline) column(i int) ([]int64, error) {
-	s, size := p.scorers[i].Scorer, p.graph.Topology().Cap()
-	var column []int64
-	if _, ok := s.(Local); ok {
-		c := p.columns.of(s.Name(), p.in.Class, p.graph)
-		stale := c.stale(&p.feasible)
-		if err := s.Score(&p.in, stale, c.scores); err != nil {
-			c.forget(stale)
-			return nil, err
-		}
-		column = c.scores
-	} else {
-		p.fresh[i] = sized(p.fresh[i], size)
-		column = p.fresh[i]
-		if err := s.Score(&p.in, p.nodes, column); err != nil {
-			return nil, err
-		}
-	}
-	norm, ok := s.(Normalizer)
-	if !ok {
-		return column, nil
-	}
-	p.scaled[i] = sized(p.scaled[i], size)
-	for _, n := range p.nodes {
-		p.scaled[i][n] = column[n]
-	}
-	return p.scaled[i], norm.Normalize(&p.in, p.nodes, p.scaled[i])
-}
-
-func sized(c []int64, n int) []int64 {
-	if cap(c) < n {
-		return make([]int64, n, n+n/8)
-	}
-	return c[:n]
 }

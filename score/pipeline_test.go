@@ -145,6 +145,7 @@ func TestConfigErrors(t *testing.T) {
 		"name twice":        {score.Config{Scorers: []score.Weighted{one, one}}, score.ErrConfig, `Scorers[1]: the name "constant" is taken`},
 		"no filter":         {score.Config{Filters: []score.Filter{nil}}, score.ErrConfig, "Filters[0] is nil"},
 		"filter twice":      {score.Config{Filters: []score.Filter{without("x"), without("x")}}, score.ErrConfig, `Filters[1]: the name "x" is taken`},
+		"negative workers":  {score.Config{Workers: -1}, score.ErrConfig, "Workers is -1"},
 		"negative memory":   {score.Config{MaxColumnBytes: -1}, score.ErrConfig, "MaxColumnBytes is -1"},
 		"bad profile":       {score.Config{Profile: affinity.ProfileConfig{HardPodAffinityWeight: 101}}, affinity.ErrConfig, "101"},
 		"ratio with no map": {score.RequestedToCapacityRatio(), affinity.ErrConfig, "FitShape"},

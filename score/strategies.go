@@ -10,6 +10,9 @@ type Config struct {
 	Filters []Filter
 	// Scorers are added to the built-in scores (see ProfileConfig.NoScores).
 	Scorers []Weighted
+	// Workers is how many goroutines a decision may use for scorers that are Concurrent, the caller's among them; they live
+	// no longer than the call. 0 means 1. The decision is the same for any number.
+	Workers int
 	// MaxColumnBytes bounds the columns kept for Local scorers. 0 means 64 MiB.
 	MaxColumnBytes int
 }

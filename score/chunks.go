@@ -1,0 +1,139 @@
+package score
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/berth-go/berth/topology"
+)
+
+const (
+	// ChunkNodes is how many nodes Chunks hands out at a time. It bounds what is done between two looks at the context,
+	// and lets the columns of some ten scorers stay in a core's first cache while they are added up.
+	ChunkNodes = 256
+	// chunksPerWorker is how many chunks must be there for each goroutine: below that, starting it costs more than it
+	// saves (BenchmarkParallelThreshold).
+	chunksPerWorker = 4
+)
+
+// Chunks calls do on consecutive parts of nodes until all are done, on the caller's goroutine and on up to workers-1 others,
+// which end before Chunks does. There are fewer, or none, if nodes are few. worker is in 0..workers-1, and no two calls at
+// a time have the same, so that it can index scratch memory. Parts are at most ChunkNodes long and are the same for any
+// number of workers.
+//
+// If do fails or panics, no further part is begun; the error is that of the first part in the order of nodes, and so the same
+// for any number of workers. A panic is an error that wraps ErrPlugin. The context is looked at before each part; its error
+// is returned if it was done before all parts were begun.
+func Chunks(ctx context.Context, workers int, nodes []topology.NodeID, do func(worker int, chunk []topology.NodeID) error) error {
+	workers = min(workers, len(nodes)/(chunksPerWorker*ChunkNodes))
+	if workers > 1 {
+		return inParallel(ctx, workers, nodes, do)
+	}
+	for len(nodes) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(len(nodes), ChunkNodes)
+		if err := guarded(0, nodes[:n], do); err != nil {
+			return err
+		}
+		nodes = nodes[n:]
+	}
+	return nil
+}
+
+// guarded turns a panic into an error.
+func guarded(worker int, chunk []topology.NodeID, do func(int, []topology.NodeID) error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = panicked(r)
+		}
+	}()
+	return do(worker, chunk)
+}
+
+func panicked(r any) error { return fmt.Errorf("%w: panic: %v", ErrPlugin, r) }
+
+// split is the work of one call of Chunks. The workers take parts in ascending order; one that fails lets nobody take
+// another, and those that were taken before are finished, so that the first error is the same whoever was quick.
+type split struct {
+	next atomic.Int64 // index of the part to take
+	_    [56]byte     // what is only read stays out of that cache line
+
+	ctx   context.Context
+	nodes []topology.NodeID
+	parts int64
+	do    func(worker int, chunk []topology.NodeID) error
+
+	mu      sync.Mutex
+	failed  int64 // the first part that failed, or parts
+	err     error
+	stopped bool // by the context
+}
+
+// inParallel does not need an errgroup: that would keep the error that came first in time.
+func inParallel(ctx context.Context, workers int, nodes []topology.NodeID, do func(int, []topology.NodeID) error) error {
+	parts := int64((len(nodes) + ChunkNodes - 1) / ChunkNodes)
+	s := &split{ctx: ctx, nodes: nodes, parts: parts, do: do, failed: parts}
+	var others sync.WaitGroup
+	for w := 1; w < workers; w++ {
+		others.Go(func() { s.work(w) })
+	}
+	func() {
+		defer others.Wait() // even if do ends this goroutine
+		s.work(0)
+	}()
+	switch {
+	case s.err != nil:
+		return s.err
+	case s.stopped:
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (s *split) work(worker int) {
+	for {
+		part := s.next.Add(1) - 1
+		if part >= s.parts {
+			return
+		}
+		if s.ctx.Err() != nil {
+			s.stop()
+			return
+		}
+		s.part(worker, part)
+	}
+}
+
+func (s *split) part(worker int, part int64) {
+	// What stands if do neither returns nor panics (runtime.Goexit, which a test's FailNow calls).
+	err := fmt.Errorf("%w: it ended its goroutine", ErrPlugin)
+	returned := false
+	defer func() {
+		if !returned {
+			s.fail(part, err)
+		}
+	}()
+	from := part * ChunkNodes
+	err = guarded(worker, s.nodes[from:min(from+ChunkNodes, int64(len(s.nodes)))], s.do)
+	returned = err == nil
+}
+
+func (s *split) fail(part int64, err error) {
+	s.next.Store(s.parts)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if part < s.failed {
+		s.failed, s.err = part, err
+	}
+}
+
+func (s *split) stop() {
+	s.next.Store(s.parts)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = true
+}

@@ -1,0 +1,99 @@
+package score
+
+import (
+	"context"
+
+	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/affinity"
+	"github.com/berth-go/berth/topology"
+)
+
+// decide is the general path: a set of feasible nodes, a column a scorer, their weighted sum, its maximum.
+func (p *Pipeline) decide(ctx context.Context, pod *berth.Pod) (Decision, error) {
+	class, err := p.graph.Class(pod)
+	if err != nil {
+		return Decision{}, err
+	}
+	p.in = Input{Pod: pod, Graph: p.graph, Class: class, ctx: ctx, serial: p.in.serial + 1}
+	defer func() { p.in.Pod, p.in.ctx, p.pass.ctx = nil, nil, nil }() // the caller's, not to be kept
+	if err := p.findFeasible(pod); err != nil {
+		return Decision{}, err
+	}
+	if err := p.filter(); err != nil {
+		return Decision{}, err
+	}
+	p.nodes = p.feasible.AppendTo(p.nodes[:0])
+	if len(p.nodes) == 0 {
+		return Decision{}, p.unschedulable(pod)
+	}
+	best, err := p.pass.run(ctx, p.scorers)
+	if err != nil {
+		return Decision{}, err
+	}
+	d := Decision{Node: p.graph.Topology().Name(best), Score: p.pass.total[best], Feasible: len(p.nodes)}
+	if len(p.scorers) > 0 {
+		d.Own = make([]int64, len(p.scorers))
+	}
+	for i := range d.Own {
+		d.Own[i] = p.pass.columns[i][best]
+	}
+	for s, weight := range p.profile.Weights() {
+		if weight > 0 {
+			d.Builtin[s] = p.eval.Scores[s][best]
+		}
+	}
+	if d.Devices, err = p.pickDevices(best); err != nil {
+		return Decision{}, err
+	}
+	return d, nil
+}
+
+// findFeasible asks the rules, and for the built-in scores if there are any.
+func (p *Pipeline) findFeasible(pod *berth.Pod) error {
+	if p.profile.Weights() == (affinity.Weights{}) {
+		return p.profile.Feasible(pod, &p.feasible)
+	}
+	if err := p.profile.Evaluate(pod, &p.eval); err != nil {
+		return err
+	}
+	p.feasible.CopyFrom(&p.eval.Feasible)
+	return nil
+}
+
+// builtin returns the column of the sum of the built-in scores, nil without any.
+func (p *Pipeline) builtin() []int64 {
+	if p.profile.Weights() == (affinity.Weights{}) {
+		return nil
+	}
+	return p.eval.Total
+}
+
+// better returns the best of nodes and best, which may be none.
+func (p *Pipeline) better(total []int64, best topology.NodeID, nodes []topology.NodeID) topology.NodeID {
+	if best == topology.None {
+		best, nodes = nodes[0], nodes[1:]
+	}
+	most := total[best]
+	for _, n := range nodes {
+		if t := total[n]; t > most || t == most && p.graph.Before(n, best) {
+			best, most = n, t
+		}
+	}
+	return best
+}
+
+func (p *Pipeline) pickDevices(n topology.NodeID) (devices []int, err error) {
+	if p.in.Pod.GPU.Count == 0 {
+		return nil, nil
+	}
+	for _, s := range p.scorers {
+		if picker, ok := s.Scorer.(DevicePicker); ok {
+			err = p.pass.guard(s, func() error {
+				devices = picker.PickDevices(&p.in, n)
+				return nil
+			})
+			return devices, err
+		}
+	}
+	return nil, nil
+}
