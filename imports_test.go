@@ -32,11 +32,13 @@ const mayImport = `
 	numa/ring:             internal/invariants
 	numa/runqueue:         numa internal/invariants
 	affinity:              berth heap internal/invariants internal/ledger topology numa github.com/google/btree gonum.org/v1/gonum
-	cache:                 berth heap internal/invariants internal/ledger topology numa affinity github.com/google/btree golang.org/x/sync
+	cache:                 berth heap internal/invariants internal/canonical internal/ledger topology numa affinity github.com/google/btree golang.org/x/sync
+	cache/eventlog:        berth cache internal/canonical
 	score:                 berth heap internal/invariants topology numa affinity cache golang.org/x/sync
 
 	internal/reference:     berth
 	internal/reference/gpu: berth
+	internal/canonical:     berth
 	internal/gen:           berth internal/reference
 	internal/openb:         berth
 	internal/tartree:
