@@ -142,6 +142,27 @@ func (s *NodeSet) Equal(o *NodeSet) bool {
 	return !slices.ContainsFunc(b[len(a):], func(w uint64) bool { return w != 0 })
 }
 
+// Subset reports whether all nodes of s are in o.
+func (s *NodeSet) Subset(o *NodeSet) bool {
+	k := min(len(s.words), len(o.words))
+	for i, w := range s.words[:k] {
+		if w&^o.words[i] != 0 {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(s.words[k:], func(w uint64) bool { return w != 0 })
+}
+
+// Retain keeps of each 64 nodes that share a word those that keep returns. It is called in ascending order where there are
+// any: bit i of present is node first+i. Bits that are not present are ignored in what it returns.
+func (s *NodeSet) Retain(keep func(first NodeID, present uint64) uint64) {
+	for i, w := range s.words {
+		if w != 0 {
+			s.words[i] = w & keep(NodeID(i*wordBits), w)
+		}
+	}
+}
+
 // Next returns the lowest node of the set that is at least n, or None.
 func (s *NodeSet) Next(n NodeID) NodeID {
 	w := int(uint32(n) / wordBits)

@@ -20,7 +20,7 @@ type setPair struct {
 
 // apply does operation op with node n on both sides of a, with b as the operand of the algebra.
 func (a *setPair) apply(op byte, n NodeID, b *setPair) {
-	switch op % 9 {
+	switch op % 10 {
 	case 0, 1:
 		a.fast.Add(n)
 		a.slow[n] = true
@@ -55,6 +55,17 @@ func (a *setPair) apply(op byte, n NodeID, b *setPair) {
 			a.fast.Clear()
 			a.slow = plainSet{}
 		}
+	case 9: // keep the multiples of 3, and offer all others
+		a.fast.Retain(func(first NodeID, present uint64) uint64 {
+			keep := ^present
+			for i := range NodeID(64) {
+				if (first+i)%3 == 0 {
+					keep |= 1 << i
+				}
+			}
+			return keep
+		})
+		maps.DeleteFunc(a.slow, func(n NodeID, _ bool) bool { return n%3 != 0 })
 	}
 }
 
@@ -85,6 +96,13 @@ func (a *setPair) check(t *testing.T, b *setPair) {
 	}
 	if got, want := a.fast.Equal(&b.fast), maps.Equal(a.slow, b.slow); got != want || b.fast.Equal(&a.fast) != want {
 		t.Fatalf("Equal is %v for %v and %v", got, a.slow.sorted(), b.slow.sorted())
+	}
+	subset := true
+	for n := range a.slow {
+		subset = subset && b.slow[n]
+	}
+	if got := a.fast.Subset(&b.fast); got != subset {
+		t.Fatalf("Subset is %v for %v and %v", got, a.slow.sorted(), b.slow.sorted())
 	}
 	c := a.fast.Clone()
 	if c.Add(300); !c.Has(300) || a.fast.Has(300) {
