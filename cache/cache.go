@@ -1,176 +1,166 @@
 package cache
 
 import (
-	"fmt"
+	"hash/maphash"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/berth-go/berth"
-	"github.com/berth-go/berth/affinity"
 )
-
-// Config configures a Cache. The zero value is ready to use.
-type Config struct {
-	// Graph configures the affinity graph.
-	Graph affinity.Config
-}
 
 // Cache is the observed state of a cluster. Make one with New.
 type Cache struct {
-	mu    sync.RWMutex
-	cfg   Config
-	graph *affinity.Graph
-	nodes map[string]*nodeEntry
-	pods  map[berth.PodKey]*podEntry
-	// nominated are the promises, in the order in which they were made.
-	nominated []nomination
-	// namespaces are the known ones, by name.
-	namespaces map[string]*berth.Namespace
-	// version counts the changes; snapshot is of version snapshotOf.
-	version    uint64
-	snapshot   *Snapshot
-	snapshotOf uint64
+	cfg     Config
+	seed    maphash.Seed // of where things lie, which is never seen outside
+	stripes [stripes]stripe
+	shards  shardTable
+	// directory finds the nodeEntry of a name. Entries are put in without a lock; they are taken out, and all that is in
+	// them is read and written, under the lock of their shard.
+	directory sync.Map
+
+	namespaces struct {
+		sync.Mutex
+		byName map[string]*berth.Namespace
+	}
+	journal   journal
+	wheel     wheel
+	publisher publisher
+	snapshot  atomic.Pointer[Snapshot]
 }
 
-// nodeEntry is a node, or the memory of one: spec is nil while pods are known for a node that is not.
-type nodeEntry struct {
-	spec *berth.Node
-	pods map[berth.PodKey]*podEntry
-}
-
-// nomination is the promise of room on a node to a pod that is not placed.
-type nomination struct {
-	pod  *berth.Pod
-	node string
-}
-
-// podEntry is a placed pod; spec.NodeName names its node.
-type podEntry struct {
-	spec    *berth.Pod
-	assumed bool
-}
-
-// New returns an empty cache. The error wraps affinity.ErrConfig.
+// New returns an empty cache. The error wraps ErrConfig or affinity.ErrConfig.
 func New(cfg Config) (*Cache, error) {
-	g, err := affinity.New(cfg.Graph)
+	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	return &Cache{
-		cfg:        cfg,
-		graph:      g,
-		nodes:      make(map[string]*nodeEntry),
-		pods:       make(map[berth.PodKey]*podEntry),
-		namespaces: make(map[string]*berth.Namespace),
-	}, nil
+	c := &Cache{cfg: cfg, seed: maphash.MakeSeed()}
+	for i := range c.stripes {
+		c.stripes[i] = stripe{
+			lock: lock{place: i}, pods: make(map[berth.PodKey]*podEntry), promises: make(map[berth.PodKey]*promise),
+		}
+	}
+	c.shards = shardTable{
+		max: cfg.MaxShards, seed: c.seed, values: make(map[string]*shard), shards: []*shard{{lock: lock{place: stripes}}},
+	}
+	c.namespaces.byName = make(map[string]*berth.Namespace)
+	c.journal.limit = cfg.History
+	c.publisher.state = newState()
+	c.snapshot.Store(&Snapshot{cfg: cfg.Graph, state: newState()})
+	return c, nil
 }
 
-// Do calls f with the graph, which no one else uses meanwhile: f may decide on it with a Profile or Pipeline of its own,
-// but must not update it. What was decided can be assumed afterwards; Decide does both at once.
-func (c *Cache) Do(f func(g *affinity.Graph) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return f(c.graph)
+// Version grows by one with every change. It may be read at any time, without a lock.
+func (c *Cache) Version() uint64 { return c.journal.version.Load() }
+
+// Metrics returns the sums over the pods of a node, which stay current until the node is removed. O(1).
+func (c *Cache) Metrics(node string) (*Metrics, bool) {
+	var m *Metrics
+	c.read(node, func(n *nodeEntry) { m = &n.Metrics })
+	return m, m != nil
 }
 
-// Decide calls decide with the graph and assumes pod on the node that it returns, both under one lock, so that no other
-// decision comes between. GPUs that decide chose it writes to pod.GPU.Devices before it returns. An error of decide is
-// returned as it is and changes nothing.
-func (c *Cache) Decide(pod *berth.Pod, decide func(g *affinity.Graph) (node string, err error)) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	node, err := decide(c.graph)
-	if err != nil {
-		return err
-	}
-	return c.assume(pod, node)
+// Node returns the spec of a node as it is now.
+func (c *Cache) Node(name string) (*berth.Node, bool) {
+	var spec *berth.Node
+	c.read(name, func(n *nodeEntry) { spec = n.spec })
+	return spec, spec != nil
 }
 
-// AddNode enters a node; the pods that were known for it appear with it.
-// The errors are a *berth.Fault, ErrNodeExists, or affinity.ErrDevices if known pods hold GPUs that it lacks or the same ones,
-// and affinity.ErrAmount if their requests can't be added up. O(labels + its pods).
-func (c *Cache) AddNode(node *berth.Node) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.nodes[node.Name]
-	if e != nil && e.spec != nil {
-		return fmt.Errorf("%w: %q", ErrNodeExists, node.Name)
-	}
-	if err := c.graph.AddNode(node); err != nil {
-		return err
-	}
+// Pod returns a placed pod as it is now.
+func (c *Cache) Pod(key berth.PodKey) (PodState, bool) {
+	st := c.stripeOf(key)
+	st.RLock()
+	defer st.RUnlock()
+	e := st.pods[key]
 	if e == nil {
-		e = &nodeEntry{pods: make(map[berth.PodKey]*podEntry)}
+		return PodState{}, false
 	}
-	if err := c.bindAll(e.pods, node.Name); err != nil {
-		if gone := c.graph.RemoveNode(node.Name); gone != nil {
-			return fmt.Errorf("%w (and the node stays: %w)", err, gone)
+	n := e.node // stays: it changes under the stripe's lock only
+	for {
+		s := n.shard.Load()
+		s.RLock()
+		if n.shard.Load() == s {
+			p := PodState{Spec: e.spec, Assumed: e.assumed, Deadline: e.deadline(), Hidden: n.spec == nil}
+			s.RUnlock()
+			return p, true
 		}
-		return err
+		s.RUnlock()
 	}
-	e.spec = node
-	c.nodes[node.Name] = e
-	c.version++
-	return nil
 }
 
-// UpdateNode replaces the spec of a node. The errors are a *berth.Fault, ErrUnknownNode or affinity.ErrDevices.
-func (c *Cache) UpdateNode(node *berth.Node) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.nodes[node.Name]
-	if e == nil || e.spec == nil {
-		return fmt.Errorf("%w: %q", ErrUnknownNode, node.Name)
+// read calls f with a known node, whose shard is locked for reading.
+func (c *Cache) read(name string, f func(*nodeEntry)) {
+	for n := c.find(name); n != nil; n = c.find(name) {
+		s := n.shard.Load()
+		s.RLock()
+		if n.shard.Load() == s && !n.dead {
+			if n.spec != nil {
+				f(n)
+			}
+			s.RUnlock()
+			return
+		}
+		s.RUnlock()
 	}
-	if err := c.graph.UpdateNode(node); err != nil {
-		return err
-	}
-	e.spec = node
-	c.version++
-	return nil
 }
 
-// RemoveNode takes a node out, or returns ErrUnknownNode. Its pods are remembered and come back with the node.
-func (c *Cache) RemoveNode(name string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.nodes[name]
-	if e == nil || e.spec == nil {
-		return fmt.Errorf("%w: %q", ErrUnknownNode, name)
+func (c *Cache) stripeOf(key berth.PodKey) *stripe {
+	return &c.stripes[maphash.Comparable(c.seed, key)%stripes]
+}
+
+// find returns the entry of a node, nil if there is none.
+func (c *Cache) find(name string) *nodeEntry {
+	v, ok := c.directory.Load(name)
+	if !ok {
+		return nil
 	}
-	for _, key := range sortedKeys(e.pods) {
-		if err := c.graph.Release(key); err != nil {
-			return err
-		}
+	return v.(*nodeEntry)
+}
+
+// findOrMake returns the entry of a node, a new one without a spec if there is none.
+func (c *Cache) findOrMake(name string) *nodeEntry {
+	if n := c.find(name); n != nil {
+		return n
 	}
-	if err := c.graph.RemoveNode(name); err != nil {
-		return err
+	n := &nodeEntry{name: strings.Clone(name)}
+	n.shard.Store(c.shards.shards[0])
+	v, _ := c.directory.LoadOrStore(n.name, n)
+	return v.(*nodeEntry)
+}
+
+// drop takes an entry out of the directory that stands for nothing any more. Its shard is locked.
+func (c *Cache) drop(n *nodeEntry) {
+	if n.spec == nil && len(n.pods) == 0 && !n.dead {
+		n.dead = true
+		c.directory.CompareAndDelete(n.name, n)
 	}
-	c.nominated = slices.DeleteFunc(c.nominated, func(o nomination) bool { return o.node == name })
-	if e.spec = nil; len(e.pods) == 0 {
-		delete(c.nodes, name)
-	}
-	c.version++
-	return nil
 }
 
 // SetNamespace enters a namespace or replaces its labels. The error is a *berth.Fault.
 func (c *Cache) SetNamespace(ns *berth.Namespace) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.graph.SetNamespace(ns); err != nil {
+	if err := berth.ValidateNamespace(ns).Err(); err != nil {
 		return err
 	}
-	c.namespaces[ns.Name] = ns
-	c.version++
+	c.namespaces.Lock()
+	defer c.namespaces.Unlock()
+	c.namespaces.byName[ns.Name] = ns
+	c.journal.append(Event{Kind: NamespaceSet, Namespace: ns})
 	return nil
 }
 
-// RemoveNamespace forgets a namespace; its pods stay.
+// RemoveNamespace forgets a namespace, if it is known; its pods stay.
 func (c *Cache) RemoveNamespace(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.graph.RemoveNamespace(name)
-	delete(c.namespaces, name)
-	c.version++
+	c.namespaces.Lock()
+	defer c.namespaces.Unlock()
+	if c.namespaces.byName[name] != nil {
+		delete(c.namespaces.byName, name)
+		c.journal.append(Event{Kind: NamespaceRemoved, Name: name})
+	}
 }
+
+// sortedNames returns the keys of a map in order.
+func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

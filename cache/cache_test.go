@@ -35,6 +35,15 @@ func pod(name, on string, milli int64) *berth.Pod {
 
 func key(name string) berth.PodKey { return berth.PodKey{Namespace: "default", Name: name} }
 
+// do calls f with the graph of a new replica.
+func do(c *cache.Cache, f func(g *affinity.Graph) error) error {
+	r, err := c.NewReplica()
+	if err != nil {
+		return err
+	}
+	return f(r.Graph())
+}
+
 // must fails the test at the first error.
 func must(t *testing.T, errs ...error) {
 	t.Helper()
@@ -49,7 +58,7 @@ func must(t *testing.T, errs ...error) {
 func feasible(t *testing.T, c *cache.Cache, p *berth.Pod) []string {
 	t.Helper()
 	names := []string{}
-	must(t, c.Do(func(g *affinity.Graph) error {
+	must(t, do(c, func(g *affinity.Graph) error {
 		profile, err := g.NewProfile(affinity.ProfileConfig{})
 		if err != nil {
 			return err
@@ -67,7 +76,7 @@ func feasible(t *testing.T, c *cache.Cache, p *berth.Pod) []string {
 // used returns what the pods of a node request in CPU, and their number.
 func used(t *testing.T, c *cache.Cache, name string) (milli, pods int64) {
 	t.Helper()
-	must(t, c.Do(func(g *affinity.Graph) error {
+	must(t, do(c, func(g *affinity.Graph) error {
 		n, ok := g.Topology().Lookup(name)
 		if !ok {
 			return fmt.Errorf("node %s is not there", name)
@@ -110,7 +119,7 @@ func TestANodeThatComesBackHasItsPodsAgain(t *testing.T) {
 	wantUsed(t, c, "n1", 3000, 2)
 
 	must(t, c.RemoveNode("n1"), c.AddPod(pod("d3", "n1", 500)))
-	if got := nodeNames(c.Snapshot()); !slices.Equal(got, []string{"n2"}) {
+	if got := nodeNames(c.Publish()); !slices.Equal(got, []string{"n2"}) {
 		t.Errorf("snapshot has %v", got)
 	}
 	wantFeasible(t, c, p, "n2")
@@ -222,11 +231,11 @@ func TestEventsThatContradictTheStateChangeNothing(t *testing.T) {
 			hidden.NodeName = "hidden"
 			must(t, c.AddNode(node("n1", 4)), c.AddNode(withGPUs), c.AddPod(pod("a", "n1", 100)), c.AddPod(hidden),
 				c.Assume(pod("assumed", "", 100), "n1"), c.AddPod(gpus("g1", 0)), c.AddPod(gpus("g2", 1)))
-			before := contents(c.Snapshot())
+			before := contents(c.Publish())
 			if err := tc.call(c); !errors.Is(err, tc.want) {
 				t.Errorf("%v, want %v", err, tc.want)
 			}
-			if after := contents(c.Snapshot()); after != before {
+			if after := contents(c.Publish()); after != before {
 				t.Errorf("the cache changed from\n%s\nto\n%s", before, after)
 			}
 			wantUsed(t, c, "n1", 200, 2)
@@ -239,8 +248,8 @@ func TestASnapshotStaysAsItWas(t *testing.T) {
 	c := newCache(t)
 	must(t, c.AddNode(node("n1", 4)), c.AddPod(pod("a", "n1", 100)), c.SetNamespace(&berth.Namespace{Name: "default"}),
 		c.Nominate(pod("p", "", 3000), "n1"))
-	s := c.Snapshot()
-	if s != c.Snapshot() {
+	s := c.Publish()
+	if s != c.Publish() {
 		t.Error("nothing changed, but there is another snapshot")
 	}
 	before := contents(s)
@@ -250,7 +259,7 @@ func TestASnapshotStaysAsItWas(t *testing.T) {
 	if after := contents(s); after != before {
 		t.Errorf("the snapshot changed from\n%s\nto\n%s", before, after)
 	}
-	if s.Version() >= c.Snapshot().Version() {
+	if s.Version() >= c.Publish().Version() {
 		t.Error("the version did not grow")
 	}
 	g, err := s.Graph()
@@ -278,13 +287,17 @@ func TestUseFromManyGoroutines(t *testing.T) {
 	var all sync.WaitGroup
 	for w := range writers {
 		all.Go(func() {
+			r, err := c.NewReplica()
+			if err != nil {
+				t.Error(err)
+			}
 			for i := range pods {
 				name := fmt.Sprintf("w%d-n%d", w, i%nodes)
 				if i < nodes && c.AddNode(node(name, 64)) != nil {
 					t.Error("can't add", name)
 				}
 				p := pod(fmt.Sprintf("w%d-p%d", w, i), name, 10)
-				err := c.Decide(p, func(g *affinity.Graph) (string, error) { return name, nil })
+				_, err := r.Decide(p, func(*berth.Pod) (string, error) { return name, nil })
 				if err == nil {
 					err = c.AddPod(p)
 				}
@@ -298,7 +311,7 @@ func TestUseFromManyGoroutines(t *testing.T) {
 		})
 		all.Go(func() {
 			for range pods {
-				for p := range c.Snapshot().Pods() {
+				for p := range c.Publish().Pods() {
 					_ = p.Key()
 				}
 			}
@@ -306,7 +319,7 @@ func TestUseFromManyGoroutines(t *testing.T) {
 	}
 	all.Wait()
 	total := 0
-	for range c.Snapshot().Pods() {
+	for range c.Publish().Pods() {
 		total++
 	}
 	if want := writers * (pods - pods/3); total != want {

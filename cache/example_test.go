@@ -15,24 +15,21 @@ func Example() {
 	for _, name := range []string{"a", "b"} {
 		c.AddNode(&berth.Node{Name: name, Allocatable: berth.Resources{MilliCPU: 4000, Memory: 8 << 30, Pods: 110}})
 	}
-	var profile *affinity.Profile
-	c.Do(func(g *affinity.Graph) (err error) {
-		profile, err = g.NewProfile(affinity.ProfileConfig{})
-		return err
-	})
+	replica, _ := c.NewReplica()
+	profile, _ := replica.Graph().NewProfile(affinity.ProfileConfig{})
 	pod := &berth.Pod{Namespace: "shop", Name: "web", Requests: berth.Resources{MilliCPU: 2000}}
-	err := c.Decide(pod, func(g *affinity.Graph) (string, error) {
+	node, err := replica.Decide(pod, func(pod *berth.Pod) (string, error) {
 		choice, _, err := profile.Best(pod)
-		return g.Topology().Name(choice.Node), err
+		return replica.Graph().Topology().Name(choice.Node), err
 	})
-	fmt.Println(err)
-	for p := range c.Snapshot().Pods() {
+	fmt.Println(node, err)
+	for p := range c.Publish().Pods() {
 		fmt.Println(p.Name, "on", p.NodeName)
 	}
 	// The bind call failed.
 	fmt.Println(c.Forget(pod.Key()))
 	// Output:
-	// <nil>
+	// a <nil>
 	// early on b
 	// web on a
 	// <nil>
@@ -42,10 +39,10 @@ func Example() {
 func ExampleSnapshot_Graph() {
 	c, _ := cache.New(cache.Config{})
 	c.AddNode(&berth.Node{Name: "a", Allocatable: berth.Resources{MilliCPU: 4000, Pods: 110}})
-	whatIf, _ := c.Snapshot().Graph()
+	whatIf, _ := c.Publish().Graph()
 	whatIf.Bind(&berth.Pod{Namespace: "shop", Name: "web"}, "a")
 	inCache := 0
-	for range c.Snapshot().Pods() {
+	for range c.Publish().Pods() {
 		inCache++
 	}
 	fmt.Println(whatIf.Pods(), inCache)

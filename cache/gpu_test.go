@@ -30,11 +30,11 @@ func gpuPod(name, on string, count int, milli int64, devices ...int) *berth.Pod 
 func devices(t *testing.T, c *cache.Cache, name string) []int {
 	t.Helper()
 	var live []int
-	must(t, c.Do(func(g *affinity.Graph) error {
+	must(t, do(c, func(g *affinity.Graph) error {
 		live = g.Devices(key(name))
 		return nil
 	}))
-	g, err := c.Snapshot().Graph()
+	g, err := c.Publish().Graph()
 	must(t, err)
 	if copied := g.Devices(key(name)); !slices.Equal(live, copied) {
 		t.Errorf("%s holds %v, in a copy %v", name, live, copied)
@@ -118,17 +118,21 @@ func TestConfirmationKeepsTheGPUsThatWereAssumed(t *testing.T) {
 func TestDecideMayChooseGPUs(t *testing.T) {
 	c := newCache(t)
 	p := gpuPod("a", "", 1, 500)
-	must(t, c.AddNode(gpuNode("n", 4)), c.Decide(p, func(*affinity.Graph) (string, error) {
+	must(t, c.AddNode(gpuNode("n", 4)))
+	r, err := c.NewReplica()
+	must(t, err)
+	_, err = r.Decide(p, func(p *berth.Pod) (string, error) {
 		p.GPU.Devices = []int{3}
 		return "n", nil
-	}))
+	})
+	must(t, err)
 	wantDevices(t, c, "a", 3)
 	full := errors.New("full")
-	before := c.Snapshot()
-	if err := c.Decide(gpuPod("b", "", 1, 500), func(*affinity.Graph) (string, error) { return "n", full }); err != full {
+	before := c.Publish()
+	if _, err := r.Decide(gpuPod("b", "", 1, 500), func(*berth.Pod) (string, error) { return "n", full }); err != full {
 		t.Errorf("%v is not the error as it was", err)
 	}
-	if c.Snapshot() != before {
+	if c.Publish() != before {
 		t.Error("a decision that failed changed something")
 	}
 }
@@ -137,11 +141,11 @@ func TestDecideMayChooseGPUs(t *testing.T) {
 func TestARefusedEventChangesNoVersion(t *testing.T) {
 	c := newCache(t)
 	must(t, c.AddNode(gpuNode("n", 2)), c.AddPod(gpuPod("a", "n", 1, 1000)), c.AddPod(gpuPod("b", "n", 1, 1000)))
-	before := c.Snapshot()
+	before := c.Publish()
 	if err := c.UpdatePod(gpuPod("a", "n", 1, 1000, 1)); !errors.Is(err, affinity.ErrDevices) {
 		t.Error(err)
 	}
-	if c.Snapshot() != before {
+	if c.Publish() != before {
 		t.Error("the snapshot was made anew")
 	}
 	wantDevices(t, c, "a", 0)
@@ -178,7 +182,7 @@ func TestGPUsOfLiveGraphAndCopyAgree(t *testing.T) {
 			for i := range 10 {
 				devices(t, c, fmt.Sprint("p", i))
 			}
-			must(t, c.Do(func(g *affinity.Graph) error {
+			must(t, do(c, func(g *affinity.Graph) error {
 				for n := range g.Topology().Live().All() {
 					if free := g.GPUFree(n); len(free) > 0 && slices.Min(free) < 0 {
 						return fmt.Errorf("free %v", free)

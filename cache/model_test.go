@@ -116,7 +116,7 @@ func (m *model) event(rng *rand.Rand, c *cache.Cache) (what string, got, want er
 
 // check compares the snapshot, the graph under it and the live graph with the model.
 func (m *model) check(c *cache.Cache) error {
-	s := c.Snapshot()
+	s := c.Publish()
 	if got, want := nodeNames(s), slices.Sorted(maps.Keys(m.nodes)); !slices.Equal(got, want) {
 		return fmt.Errorf("nodes %v, want %v", got, want)
 	}
@@ -142,7 +142,7 @@ func (m *model) check(c *cache.Cache) error {
 	if err := m.checkGraph(own); err != nil {
 		return fmt.Errorf("graph of the snapshot: %w", err)
 	}
-	return c.Do(m.checkGraph)
+	return do(c, m.checkGraph)
 }
 
 func (m *model) checkGraph(g *affinity.Graph) error {

@@ -2,229 +2,323 @@ package cache
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
+	"time"
 
 	"github.com/berth-go/berth"
 )
 
-// Assume enters a pod on a node before its binding is confirmed: it counts from now on. The errors are a *berth.Fault,
-// ErrUnknownNode, ErrPodExists, affinity.ErrDevices or affinity.ErrAmount.
+// Assume enters a pod on a node before its binding is confirmed: it counts from now on, until Forget or AddPod. The errors
+// are a *berth.Fault, ErrUnknownNode, ErrPodExists, affinity.ErrDevices or affinity.ErrAmount. O(1).
 func (c *Cache) Assume(pod *berth.Pod, node string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.assume(pod, node)
+	return c.AssumeUntil(pod, node, time.Time{})
 }
 
-func (c *Cache) assume(pod *berth.Pod, node string) error {
-	if e := c.nodes[node]; e == nil || e.spec == nil {
-		return fmt.Errorf("%w: %q", ErrUnknownNode, node)
+// AssumeUntil is Assume for a pod that Advance gives up at the deadline, unless it is confirmed before. The zero deadline
+// is never.
+func (c *Cache) AssumeUntil(pod *berth.Pod, node string, deadline time.Time) error {
+	if err := berth.ValidatePod(pod).Err(); err != nil {
+		return err
 	}
 	placed := *pod
 	placed.NodeName = node
-	return c.enter(&placed, true)
+	return c.withPod(pod.Key(), node, func(w *podWork) (Event, error) { return w.assume(&placed, deadline) })
 }
 
-// Forget gives up an assumed pod. The errors are ErrUnknownPod and ErrNotAssumed.
+// Confirm makes an assumed pod an observed one, as it is. The errors are ErrUnknownPod and ErrNotAssumed. O(1).
+func (c *Cache) Confirm(key berth.PodKey) error {
+	return c.withPod(key, "", func(w *podWork) (Event, error) {
+		if err := w.mustBeAssumed(); err != nil {
+			return Event{}, err
+		}
+		w.settle()
+		return Event{Kind: PodConfirmed, Pod: w.old.spec}, nil
+	})
+}
+
+// Forget gives up an assumed pod. The errors are ErrUnknownPod and ErrNotAssumed. O(1).
 func (c *Cache) Forget(key berth.PodKey) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.pods[key]
-	switch {
-	case e == nil:
-		return fmt.Errorf("%w: %v", ErrUnknownPod, key)
-	case !e.assumed:
-		return fmt.Errorf("%w: %v", ErrNotAssumed, key)
-	}
-	return c.leave(e)
+	return c.withPod(key, "", func(w *podWork) (Event, error) {
+		if err := w.mustBeAssumed(); err != nil {
+			return Event{}, err
+		}
+		w.leave()
+		return Event{Kind: PodForgotten, Key: key}, nil
+	})
 }
 
 // AddPod enters an observed pod, on the node that it names, or confirms an assumed one; if that was assumed on another
-// node, the observed node wins. The node need not be known yet. The errors are a *berth.Fault, ErrNoNode, ErrPodExists
-// affinity.ErrDevices or affinity.ErrAmount.
+// node, the observed node wins. The node need not be known yet. The errors are a *berth.Fault, ErrNoNode, ErrPodExists,
+// affinity.ErrDevices or affinity.ErrAmount. O(1).
 func (c *Cache) AddPod(pod *berth.Pod) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if pod.NodeName == "" {
-		return fmt.Errorf("%w: %v", ErrNoNode, pod.Key())
+	if err := placeable(pod); err != nil {
+		return err
 	}
-	old := c.pods[pod.Key()]
-	switch {
-	case old == nil:
-		return c.enter(pod, false)
-	case !old.assumed:
-		return fmt.Errorf("%w: %v", ErrPodExists, pod.Key())
-	}
-	return c.replace(old, pod)
+	return c.withPod(pod.Key(), pod.NodeName, func(w *podWork) (Event, error) { return w.add(pod) })
 }
 
 // UpdatePod replaces the spec of a pod that is not assumed. The errors are a *berth.Fault, ErrUnknownPod, ErrNoNode, or
-// affinity.ErrDevices or affinity.ErrAmount.
+// affinity.ErrDevices or affinity.ErrAmount. O(1).
 func (c *Cache) UpdatePod(pod *berth.Pod) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if pod.NodeName == "" {
-		return fmt.Errorf("%w: %v", ErrNoNode, pod.Key())
-	}
-	old := c.pods[pod.Key()]
-	if old == nil || old.assumed {
-		return fmt.Errorf("%w: %v", ErrUnknownPod, pod.Key())
-	}
-	return c.replace(old, pod)
-}
-
-// RemovePod takes out a pod, assumed or not, or returns ErrUnknownPod.
-func (c *Cache) RemovePod(key berth.PodKey) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.pods[key]
-	if e == nil {
-		return fmt.Errorf("%w: %v", ErrUnknownPod, key)
-	}
-	return c.leave(e)
-}
-
-// replace puts pod in the place of old, with the GPUs of old if it asks for the same on the same node and names none. If
-// that fails, old is back as it was.
-func (c *Cache) replace(old *podEntry, pod *berth.Pod) error {
-	version := c.version
-	if err := c.leave(old); err != nil {
+	if err := placeable(pod); err != nil {
 		return err
 	}
-	next := *pod
-	if was := &old.spec.GPU; pod.NodeName == old.spec.NodeName && len(next.GPU.Devices) == 0 &&
-		was.Count == next.GPU.Count && was.Milli == next.GPU.Milli {
-		next.GPU.Devices = was.Devices
-	}
-	err := c.enter(&next, false)
-	if err != nil {
-		if back := c.enter(old.spec, old.assumed); back != nil {
-			return fmt.Errorf("%w (and %v is lost: %w)", err, pod.Key(), back)
+	return c.withPod(pod.Key(), pod.NodeName, func(w *podWork) (Event, error) {
+		if w.old != nil && w.old.assumed {
+			return Event{}, fmt.Errorf("%w: %v is only assumed", ErrUnknownPod, pod.Key())
 		}
-		c.version = version
-	}
-	return err
-}
-
-// enter puts a pod on the node that it names.
-func (c *Cache) enter(pod *berth.Pod, assumed bool) error {
-	key := pod.Key()
-	if c.pods[key] != nil {
-		return fmt.Errorf("%w: %v", ErrPodExists, key)
-	}
-	n := c.nodes[pod.NodeName]
-	if n != nil && n.spec != nil {
-		if err := c.graph.Bind(pod, pod.NodeName); err != nil {
-			return err
-		}
-		pod = c.holding(pod)
-	} else if err := berth.ValidatePod(pod).Err(); err != nil {
-		return err
-	}
-	c.graph.Denominate(key)
-	c.withdraw(key)
-	if n == nil {
-		n = &nodeEntry{pods: make(map[berth.PodKey]*podEntry)}
-		c.nodes[pod.NodeName] = n
-	}
-	e := &podEntry{pod, assumed}
-	n.pods[key], c.pods[key] = e, e
-	c.version++
-	return nil
-}
-
-// bindAll binds the remembered pods of a node that appears, or none. Those that name their GPUs come first, for others
-// take what is left.
-func (c *Cache) bindAll(pods map[berth.PodKey]*podEntry, node string) error {
-	keys := sortedKeys(pods)
-	slices.SortStableFunc(keys, func(a, b berth.PodKey) int {
-		return cmp.Compare(len(pods[b].spec.GPU.Devices), len(pods[a].spec.GPU.Devices))
+		return w.update(pod)
 	})
-	for i, key := range keys {
-		err := c.graph.Bind(pods[key].spec, node)
-		if err == nil {
-			continue
-		}
-		for _, key := range keys[:i] {
-			err = errors.Join(err, c.graph.Release(key))
-		}
-		return err
-	}
-	for _, e := range pods {
-		e.spec = c.holding(e.spec)
-	}
-	return nil
 }
 
-// holding returns the spec of a bound pod with the GPUs that it was given, so that a copy of the state gives it the same.
-func (c *Cache) holding(pod *berth.Pod) *berth.Pod {
-	if pod.GPU.Count == 0 {
-		return pod
-	}
-	held := *pod
-	held.GPU.Devices = c.graph.Devices(pod.Key())
-	return &held
-}
-
-// leave takes a pod off its node, and forgets a node that was only remembered for it.
-func (c *Cache) leave(e *podEntry) error {
-	key, name := e.spec.Key(), e.spec.NodeName
-	n := c.nodes[name]
-	if n.spec != nil {
-		if err := c.graph.Release(key); err != nil {
-			return err
-		}
-	}
-	delete(n.pods, key)
-	delete(c.pods, key)
-	if n.spec == nil && len(n.pods) == 0 {
-		delete(c.nodes, name)
-	}
-	c.version++
-	return nil
+// RemovePod takes out a pod, assumed or not, or returns ErrUnknownPod. O(1).
+func (c *Cache) RemovePod(key berth.PodKey) error {
+	return c.withPod(key, "", func(w *podWork) (Event, error) { return w.remove() })
 }
 
 // Nominate promises a pod that is not placed room on a node (affinity.Graph.Nominate), in place of an earlier promise. It
 // ends with Denominate, when the pod is placed and when the node is removed. The errors are a *berth.Fault, ErrUnknownNode
-// or ErrPodExists.
+// or ErrPodExists. O(1).
 func (c *Cache) Nominate(pod *berth.Pod, node string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if e := c.nodes[node]; e == nil || e.spec == nil {
-		return fmt.Errorf("%w: %q", ErrUnknownNode, node)
-	}
-	if c.pods[pod.Key()] != nil {
-		return fmt.Errorf("%w: %v", ErrPodExists, pod.Key())
-	}
-	if err := c.graph.Nominate(pod, node); err != nil {
+	if err := berth.ValidatePod(pod).Err(); err != nil {
 		return err
 	}
-	c.withdraw(pod.Key())
-	c.nominated = append(c.nominated, nomination{pod, node})
-	c.version++
-	return nil
+	return c.withPod(pod.Key(), node, func(w *podWork) (Event, error) { return w.nominate(pod) })
 }
 
 // Denominate ends the nomination of a pod, if it has one.
 func (c *Cache) Denominate(key berth.PodKey) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.graph.Denominate(key)
-	c.withdraw(key)
-	c.version++
+	_ = c.withPod(key, "", func(w *podWork) (Event, error) {
+		kept := w.promise != nil && w.promise.kept
+		w.withdraw()
+		if !kept {
+			return Event{}, errNothing
+		}
+		return Event{Kind: PodDenominated, Key: key}, nil
+	})
 }
 
-// withdraw forgets a promise that the graph has ended.
-func (c *Cache) withdraw(key berth.PodKey) {
-	c.nominated = slices.DeleteFunc(c.nominated, func(o nomination) bool { return o.pod.Key() == key })
+func placeable(pod *berth.Pod) error {
+	if pod.NodeName == "" {
+		return fmt.Errorf("%w: %v", ErrNoNode, pod.Key())
+	}
+	return berth.ValidatePod(pod).Err()
 }
 
-func sortedKeys(pods map[berth.PodKey]*podEntry) []berth.PodKey {
-	return slices.SortedFunc(maps.Keys(pods), compareKeys)
-}
-
-func compareKeys(a, b berth.PodKey) int {
+// CompareKeys orders keys by namespace and name.
+func CompareKeys(a, b berth.PodKey) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// podWork is what a change of one pod works on, with all that it needs locked.
+type podWork struct {
+	c      *Cache
+	key    berth.PodKey
+	stripe *stripe
+	old    *podEntry  // nil if the pod is not placed
+	node   *nodeEntry // that it shall be on; nil if that is not said
+	// promise is the pod's, nil if there is none.
+	promise *promise
+}
+
+// withPod calls f with a pod, placed or not, and the node of the given name, if any, and tells what f did.
+func (c *Cache) withPod(key berth.PodKey, node string, f func(*podWork) (Event, error)) error {
+	st := c.stripeOf(key)
+	st.Lock()
+	defer st.Unlock()
+	for {
+		w := podWork{c: c, key: key, stripe: st, old: st.pods[key], promise: st.promises[key]}
+		var nodes [3]*nodeEntry
+		if w.old != nil {
+			nodes[0] = w.old.node
+		}
+		if node != "" {
+			w.node = c.findOrMake(node)
+			nodes[1] = w.node
+		}
+		if w.promise != nil {
+			nodes[2] = w.promise.node
+		}
+		var locks lockset
+		var shards [3]*shard
+		for i, n := range nodes {
+			if n != nil {
+				shards[i] = n.shard.Load()
+				locks.add(&shards[i].lock)
+			}
+		}
+		locks.lock()
+		moved := w.node != nil && w.node.dead
+		for i, n := range nodes {
+			moved = moved || n != nil && n.shard.Load() != shards[i]
+		}
+		if moved {
+			locks.unlock()
+			continue
+		}
+		e, err := f(&w)
+		if err == nil {
+			c.journal.append(e)
+		}
+		for _, n := range nodes {
+			if n != nil {
+				c.drop(n)
+			}
+		}
+		locks.unlock()
+		return err
+	}
+}
+
+func (w *podWork) mustBeAssumed() error {
+	switch {
+	case w.old == nil:
+		return fmt.Errorf("%w: %v", ErrUnknownPod, w.key)
+	case !w.old.assumed:
+		return fmt.Errorf("%w: %v", ErrNotAssumed, w.key)
+	}
+	return nil
+}
+
+// assume enters a pod that names its node.
+func (w *podWork) assume(pod *berth.Pod, deadline time.Time) (Event, error) {
+	switch {
+	case w.node == nil || w.node.spec == nil:
+		return Event{}, fmt.Errorf("%w: %q", ErrUnknownNode, pod.NodeName)
+	case w.old != nil:
+		return Event{}, fmt.Errorf("%w: %v", ErrPodExists, w.key)
+	}
+	if err := w.put(pod); err != nil {
+		return Event{}, err
+	}
+	w.old.assumed = true
+	if !deadline.IsZero() {
+		w.old.timer = w.c.wheel.add(w.key, deadline)
+	}
+	return Event{Kind: PodAssumed, Pod: w.old.spec, Deadline: deadline}, nil
+}
+
+func (w *podWork) add(pod *berth.Pod) (Event, error) {
+	kind := PodAdded
+	if w.old != nil {
+		if kind = PodConfirmed; !w.old.assumed {
+			return Event{}, fmt.Errorf("%w: %v", ErrPodExists, w.key)
+		}
+	}
+	if err := w.put(pod); err != nil {
+		return Event{}, err
+	}
+	w.settle()
+	return Event{Kind: kind, Pod: w.old.spec}, nil
+}
+
+func (w *podWork) update(pod *berth.Pod) (Event, error) {
+	if w.old == nil {
+		return Event{}, fmt.Errorf("%w: %v", ErrUnknownPod, w.key)
+	}
+	if err := w.put(pod); err != nil {
+		return Event{}, err
+	}
+	return Event{Kind: PodUpdated, Pod: w.old.spec}, nil
+}
+
+func (w *podWork) remove() (Event, error) {
+	if w.old == nil {
+		return Event{}, fmt.Errorf("%w: %v", ErrUnknownPod, w.key)
+	}
+	w.leave()
+	return Event{Kind: PodRemoved, Key: w.key}, nil
+}
+
+// put places pod on w.node in the place of w.old, if there is one, with the GPUs of old if it asks for the same on the same node and
+// names none. It fails before anything is changed. The pod's promise ends.
+func (w *podWork) put(pod *berth.Pod) error {
+	old, n := w.old, w.node
+	if old != nil && old.node == n && len(pod.GPU.Devices) == 0 && len(old.spec.GPU.Devices) > 0 &&
+		old.spec.GPU.Count == pod.GPU.Count && old.spec.GPU.Milli == pod.GPU.Milli {
+		same := *pod
+		same.GPU.Devices = old.spec.GPU.Devices
+		pod = &same
+	}
+	if old != nil && old.node.spec != nil {
+		old.node.charge(old.spec, old.devices, -1)
+	}
+	var devices uint64
+	if n.spec != nil {
+		var err error
+		if devices, err = n.admit(pod); err != nil {
+			if old != nil && old.node.spec != nil {
+				old.node.charge(old.spec, old.devices, +1)
+			}
+			return err
+		}
+		pod = holding(pod, devices)
+		n.charge(pod, devices, +1)
+	}
+	if old == nil {
+		w.old = &podEntry{}
+		w.stripe.pods[w.key] = w.old
+		n.attach(w.old)
+	} else if old.node != n {
+		old.node.detach(old)
+		n.attach(old)
+	}
+	w.old.spec, w.old.devices = pod, devices
+	w.withdraw()
+	return nil
+}
+
+// settle makes the pod an observed one.
+func (w *podWork) settle() {
+	w.old.assumed = false
+	w.c.wheel.remove(w.old.timer)
+	w.old.timer = nil
+}
+
+// leave takes the pod off its node.
+func (w *podWork) leave() {
+	e := w.old
+	if e.node.spec != nil {
+		e.node.charge(e.spec, e.devices, -1)
+	}
+	e.node.detach(e)
+	w.c.wheel.remove(e.timer)
+	delete(w.stripe.pods, w.key)
+	w.old = nil
+}
+
+func (w *podWork) nominate(pod *berth.Pod) (Event, error) {
+	switch {
+	case w.node == nil || w.node.spec == nil:
+		return Event{}, fmt.Errorf("%w: %q", ErrUnknownNode, w.nodeName())
+	case w.old != nil:
+		return Event{}, fmt.Errorf("%w: %v", ErrPodExists, w.key)
+	}
+	w.withdraw()
+	p := &promise{pod: pod, node: w.node, kept: true, serial: w.c.Version()}
+	w.stripe.promises[w.key] = p
+	w.node.promises = append(w.node.promises, p)
+	return Event{Kind: PodNominated, Pod: pod, Name: w.node.name}, nil
+}
+
+func (w *podWork) nodeName() string {
+	if w.node == nil {
+		return ""
+	}
+	return w.node.name
+}
+
+// withdraw ends the pod's promise, if it has one.
+func (w *podWork) withdraw() {
+	if w.promise == nil {
+		return
+	}
+	delete(w.stripe.promises, w.key)
+	if w.promise.kept {
+		n := w.promise.node
+		i := slices.Index(n.promises, w.promise)
+		n.promises = slices.Delete(n.promises, i, i+1)
+	}
+	w.promise = nil
 }

@@ -1,60 +1,114 @@
 package cache
 
 import (
-	"cmp"
 	"iter"
-	"maps"
-	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/berth-go/berth"
 	"github.com/berth-go/berth/affinity"
 )
 
-// Snapshot is the state of a cache at one moment. It never changes, and may be read from several goroutines.
+// Snapshot is the state of a cache at one moment. It never changes, and may be read from several goroutines without locks. Two
+// snapshots share what they have in common.
 type Snapshot struct {
-	cfg        affinity.Config
-	version    uint64
-	nodes      []*berth.Node // by name
-	pods       []*berth.Pod  // on nodes, by namespace and name
-	namespaces []*berth.Namespace
-	nominated  []nomination
+	cfg affinity.Config
+	state
+	// asked is told when someone wants the digest; nil for a snapshot that no cache published.
+	asked *atomic.Bool
+	once  sync.Once
+	own   Digest
 }
 
-// Snapshot returns the state as it is. O(1) if nothing changed since the last call, else O(nodes + pods, sorted).
-func (c *Cache) Snapshot() *Snapshot {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.snapshot != nil && c.snapshotOf == c.version {
-		return c.snapshot
-	}
-	s := &Snapshot{cfg: c.cfg.Graph, version: c.version}
-	for _, e := range c.nodes {
-		if e.spec == nil {
-			continue
-		}
-		s.nodes = append(s.nodes, e.spec)
-		for _, p := range e.pods {
-			s.pods = append(s.pods, p.spec)
-		}
-	}
-	slices.SortFunc(s.nodes, func(a, b *berth.Node) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(s.pods, func(a, b *berth.Pod) int { return compareKeys(a.Key(), b.Key()) })
-	s.namespaces = slices.SortedFunc(maps.Values(c.namespaces), func(a, b *berth.Namespace) int { return cmp.Compare(a.Name, b.Name) })
-	s.nominated = slices.Clone(c.nominated)
-	c.snapshot, c.snapshotOf = s, c.version
-	return s
+// PodState is a placed pod as the cache knows it. The spec must not be changed.
+type PodState struct {
+	Spec *berth.Pod
+	// Assumed is true until the binding is confirmed, before the Deadline if that is not zero.
+	Assumed  bool
+	Deadline time.Time
+	// Hidden is true while the node is not known.
+	Hidden bool
 }
 
-// Version grows with every change of the cache.
+// Nomination is the promise of room on a node to a pod that is not placed.
+type Nomination struct {
+	Pod  *berth.Pod
+	Node string
+}
+
+// Version is that of the cache at the time of the snapshot.
 func (s *Snapshot) Version() uint64 { return s.version }
 
 // Nodes iterates over the nodes by name. Hidden nodes, of which only pods are known, are not among them. The specs must
 // not be changed.
-func (s *Snapshot) Nodes() iter.Seq[*berth.Node] { return slices.Values(s.nodes) }
+func (s *Snapshot) Nodes() iter.Seq[*berth.Node] {
+	return func(yield func(*berth.Node) bool) { s.nodes.Ascend(func(n *berth.Node) bool { return yield(n) }) }
+}
 
-// Pods iterates over the pods of these nodes by namespace and name, assumed ones included; NodeName names the node. The
+// Node returns a node. O(log nodes).
+func (s *Snapshot) Node(name string) (*berth.Node, bool) { return s.nodes.Get(&berth.Node{Name: name}) }
+
+// Pods iterates over the pods of known nodes by namespace and name, assumed ones included; NodeName names the node. The
 // specs must not be changed.
-func (s *Snapshot) Pods() iter.Seq[*berth.Pod] { return slices.Values(s.pods) }
+func (s *Snapshot) Pods() iter.Seq[*berth.Pod] {
+	return func(yield func(*berth.Pod) bool) {
+		s.pods.Ascend(func(p *podRecord) bool { return p.Hidden || yield(p.Spec) })
+	}
+}
+
+// AllPods iterates over all placed pods by namespace and name, hidden ones included.
+func (s *Snapshot) AllPods() iter.Seq[PodState] {
+	return func(yield func(PodState) bool) { s.pods.Ascend(func(p *podRecord) bool { return yield(p.PodState) }) }
+}
+
+// PodsOn iterates over the pods of a node, known or hidden, by namespace and name. O(log pods) to begin.
+func (s *Snapshot) PodsOn(node string) iter.Seq[PodState] {
+	return func(yield func(PodState) bool) {
+		s.podsOn(node, func(p *podRecord) bool { return yield(p.PodState) })
+	}
+}
+
+// Pod returns a placed pod. O(log pods).
+func (s *Snapshot) Pod(key berth.PodKey) (PodState, bool) {
+	p, ok := s.pods.Get(probe(key))
+	if !ok {
+		return PodState{}, false
+	}
+	return p.PodState, true
+}
+
+// Len returns the numbers of nodes and of pods, hidden ones included.
+func (s *Snapshot) Len() (nodes, pods int) { return s.nodes.Len(), s.pods.Len() }
+
+// Namespaces iterates over the known namespaces by name.
+func (s *Snapshot) Namespaces() iter.Seq[*berth.Namespace] {
+	return func(yield func(*berth.Namespace) bool) {
+		for _, name := range sortedNames(s.namespaces) {
+			if !yield(s.namespaces[name]) {
+				return
+			}
+		}
+	}
+}
+
+// Nominations iterates over the promises, by namespace and name of the pods.
+func (s *Snapshot) Nominations() iter.Seq[Nomination] {
+	return func(yield func(Nomination) bool) { s.nominations.Ascend(func(n Nomination) bool { return yield(n) }) }
+}
+
+// Digest returns the digest of all that the snapshot holds. O(1) if the cache kept it: it begins to when a digest is first
+// asked for, which costs O(nodes + pods).
+func (s *Snapshot) Digest() Digest {
+	if s.digests {
+		return s.digest
+	}
+	if s.asked != nil {
+		s.asked.Store(true)
+	}
+	s.once.Do(func() { s.own = s.sum() })
+	return s.own
+}
 
 // Graph returns a graph of the snapshot, which is the caller's own: what is tried on it concerns nobody else.
 // O(nodes + pods).
@@ -63,25 +117,30 @@ func (s *Snapshot) Graph() (*affinity.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, ns := range s.namespaces {
+	return g, s.fill(g)
+}
+
+// fill enters the state into an empty graph.
+func (s *Snapshot) fill(g *affinity.Graph) error {
+	for ns := range s.Namespaces() {
 		if err := g.SetNamespace(ns); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	for _, n := range s.nodes {
+	for n := range s.Nodes() {
 		if err := g.AddNode(n); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	for _, p := range s.pods {
+	for p := range s.Pods() {
 		if err := g.Bind(p, p.NodeName); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	for _, o := range s.nominated {
-		if err := g.Nominate(o.pod, o.node); err != nil {
-			return nil, err
+	for o := range s.Nominations() {
+		if err := g.Nominate(o.Pod, o.Node); err != nil {
+			return err
 		}
 	}
-	return g, nil
+	return nil
 }

@@ -28,7 +28,7 @@ func named(t *testing.T, name string) conformance.Open {
 
 // TestDifferential compares a little; the command of the same name compares as much as you like.
 func TestDifferential(t *testing.T) {
-	for _, who := range []string{schedulers.Berth, schedulers.Reference} {
+	for _, who := range []string{schedulers.Berth, schedulers.Transactions, schedulers.Reference} {
 		t.Run(who, func(t *testing.T) {
 			c := Comparison{
 				Ours: named(t, who), Judge: named(t, schedulers.Kube), Seed: *seed,

@@ -19,16 +19,17 @@ func (s *Scheduler) Evaluate(pod *v1.Pod) (*conformance.Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := conformance.NewEvaluation()
-	err = s.cache.Do(func(g *affinity.Graph) error {
-		if err := s.scores(g, p, out); err != nil {
-			return err
+	if err := s.catchUp(); err != nil {
+		return nil, err
+	}
+	out, g := conformance.NewEvaluation(), s.replica.Graph()
+	if err := s.scores(g, p, out); err != nil {
+		return nil, err
+	}
+	err = s.pipeline.Profile().Verdicts(p, func(n topology.NodeID, v affinity.Verdict) {
+		if v.Rule != affinity.Feasible {
+			out.Refusals[g.Topology().Name(n)] = conformance.Refusal{Plugin: v.Rule.String(), Resolvable: v.Resolvable}
 		}
-		return s.pipeline.Profile().Verdicts(p, func(n topology.NodeID, v affinity.Verdict) {
-			if v.Rule != affinity.Feasible {
-				out.Refusals[g.Topology().Name(n)] = conformance.Refusal{Plugin: v.Rule.String(), Resolvable: v.Resolvable}
-			}
-		})
 	})
 	if err != nil {
 		return nil, err
@@ -68,12 +69,11 @@ func (s *Scheduler) checkDecision(p *berth.Pod, e *conformance.Evaluation) error
 }
 
 func (s *Scheduler) decide(p *berth.Pod) (node string, err error) {
-	err = s.cache.Do(func(*affinity.Graph) error {
-		d, err := s.pipeline.Decide(p)
-		node = d.Node
-		return err
-	})
-	return node, err
+	if err := s.catchUp(); err != nil {
+		return "", err
+	}
+	d, err := s.pipeline.Decide(p)
+	return d.Node, err
 }
 
 // Preempt asks the pipeline's profile, if no node is feasible.
@@ -82,35 +82,39 @@ func (s *Scheduler) Preempt(pod *v1.Pod) (*conformance.Preemption, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.catchUp(); err != nil {
+		return nil, err
+	}
 	out := &conformance.Preemption{Candidates: map[string]conformance.Victims{}}
-	return out, s.cache.Do(func(*affinity.Graph) error {
-		profile := s.pipeline.Profile()
-		if err := profile.Feasible(p, &s.scratch.Feasible); err != nil || s.scratch.Feasible.Len() > 0 {
-			return err
+	profile := s.pipeline.Profile()
+	if err := profile.Feasible(p, &s.scratch.Feasible); err != nil || s.scratch.Feasible.Len() > 0 {
+		return out, err
+	}
+	preemption, err := profile.Preempt(p, s.budgets)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range preemption.Candidates {
+		v := conformance.Victims{Violations: c.Violations}
+		for _, k := range c.Victims {
+			v.Pods = append(v.Pods, k.String())
 		}
-		preemption, err := profile.Preempt(p, s.budgets)
-		if err != nil {
-			return err
+		slices.Sort(v.Pods)
+		out.Candidates[c.Node] = v
+		if i == preemption.Chosen {
+			out.Chosen = []string{c.Node}
 		}
-		for i, c := range preemption.Candidates {
-			v := conformance.Victims{Violations: c.Violations}
-			for _, k := range c.Victims {
-				v.Pods = append(v.Pods, k.String())
-			}
-			slices.Sort(v.Pods)
-			out.Candidates[c.Node] = v
-			if i == preemption.Chosen {
-				out.Chosen = []string{c.Node}
-			}
-		}
-		return nil
-	})
+	}
+	return out, nil
 }
 
 // Nodes returns the names of the nodes of the cache.
 func (s *Scheduler) Nodes() ([]string, error) {
+	if err := s.settle(); err != nil {
+		return nil, err
+	}
 	var names []string
-	for n := range s.cache.Snapshot().Nodes() {
+	for n := range s.cache.Publish().Nodes() {
 		names = append(names, n.Name)
 	}
 	return names, nil
@@ -118,8 +122,11 @@ func (s *Scheduler) Nodes() ([]string, error) {
 
 // Requested returns what the pods of a node request together.
 func (s *Scheduler) Requested(node string) (map[v1.ResourceName]int64, error) {
+	if err := s.settle(); err != nil {
+		return nil, err
+	}
 	var pods []*berth.Pod
-	for p := range s.cache.Snapshot().Pods() {
+	for p := range s.cache.Publish().Pods() {
 		if p.NodeName == node {
 			pods = append(pods, p)
 		}

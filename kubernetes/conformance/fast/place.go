@@ -1,6 +1,10 @@
 package fast
 
-import v1 "k8s.io/api/core/v1"
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-go/berth"
+)
 
 // Prepare takes in the pod that is decided on next, as a queue does.
 func (s *Scheduler) Prepare(pod *v1.Pod) (err error) {
@@ -11,5 +15,8 @@ func (s *Scheduler) Prepare(pod *v1.Pod) (err error) {
 // Decide decides where the prepared pod goes.
 func (s *Scheduler) Decide() (node string, err error) { return s.decide(s.next) }
 
-// Assume puts the prepared pod on a node.
-func (s *Scheduler) Assume(node string) error { return s.cache.Assume(s.next, node) }
+// Assume puts the prepared pod on a node, as a scheduler among several would.
+func (s *Scheduler) Assume(node string) error {
+	_, err := s.replica.Decide(s.next, func(*berth.Pod) (string, error) { return node, nil })
+	return err
+}

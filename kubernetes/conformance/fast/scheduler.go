@@ -17,6 +17,7 @@ import (
 // Scheduler is berth with one cluster in its cache. Make one with [New].
 type Scheduler struct {
 	cache     *cache.Cache
+	replica   *cache.Replica
 	pipeline  *score.Pipeline
 	converter *conformance.Converter
 	budgets   []berth.PodDisruptionBudget
@@ -25,9 +26,13 @@ type Scheduler struct {
 	scratch affinity.Evaluation
 	// next is the pod that is decided on next; see Prepare.
 	next *berth.Pod
+	// whatIf is true if answers are given inside txn, which is nil while none is open; tried counts what was tried.
+	whatIf bool
+	txn    *cache.Txn
+	tried  int
 }
 
-// New returns a scheduler that has the cluster in its cache.
+// New returns a scheduler that has the cluster in its cache and decides on a replica of it.
 func New(c *conformance.Cluster) (*Scheduler, error) {
 	converter, err := conformance.NewConverter(c)
 	if err != nil {
@@ -37,15 +42,15 @@ func New(c *conformance.Cluster) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Scheduler{cache: state, converter: converter, waiting: map[berth.PodKey]*berth.Pod{}}
+	replica, err := state.NewReplica()
+	if err != nil {
+		return nil, err
+	}
+	s := &Scheduler{cache: state, replica: replica, converter: converter, waiting: map[berth.PodKey]*berth.Pod{}}
 	for _, b := range c.Budgets {
 		s.budgets = append(s.budgets, *convert.PodDisruptionBudget(b))
 	}
-	err = state.Do(func(g *affinity.Graph) error {
-		s.pipeline, err = score.New(g, config(&c.Config))
-		return err
-	})
-	if err != nil {
+	if s.pipeline, err = score.New(replica.Graph(), config(&c.Config)); err != nil {
 		return nil, err
 	}
 	return s, conformance.Load(s, c)
@@ -53,6 +58,14 @@ func New(c *conformance.Cluster) (*Scheduler, error) {
 
 // Apply tells the cache of a change.
 func (s *Scheduler) Apply(c conformance.Change) error {
+	if s.whatIf {
+		if done, err := s.tryInside(&c); done {
+			return err
+		}
+		if err := s.settle(); err != nil {
+			return err
+		}
+	}
 	switch {
 	case c.AddNode != nil:
 		return s.addNode(c.AddNode)
@@ -121,11 +134,8 @@ func (s *Scheduler) setPod(pod *v1.Pod) error {
 	return s.cache.Nominate(p, p.NominatedNodeName)
 }
 
-func (s *Scheduler) knows(node string) (known bool) {
-	_ = s.cache.Do(func(g *affinity.Graph) error {
-		_, known = g.Topology().Lookup(node)
-		return nil
-	})
+func (s *Scheduler) knows(node string) bool {
+	_, known := s.cache.Node(node)
 	return known
 }
 

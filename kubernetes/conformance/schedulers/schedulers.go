@@ -14,6 +14,8 @@ import (
 const (
 	// Berth is what berth's users use.
 	Berth = "berth"
+	// Transactions is Berth inside of transactions, after others were rolled back.
+	Transactions = "transactions"
 	// Reference is what berth's tests hold it against.
 	Reference = "reference"
 	// Kube is kube-scheduler, the judge.
@@ -26,6 +28,11 @@ func Named(name string) (conformance.Open, error) {
 	case Berth:
 		return func(c *conformance.Cluster) (conformance.Scheduler, func(), error) {
 			s, err := fast.New(c)
+			return s, func() {}, err
+		}, nil
+	case Transactions:
+		return func(c *conformance.Cluster) (conformance.Scheduler, func(), error) {
+			s, err := fast.NewInTransactions(c)
 			return s, func() {}, err
 		}, nil
 	case Reference:
@@ -42,5 +49,5 @@ func Named(name string) (conformance.Open, error) {
 			return s, s.Close, nil
 		}, nil
 	}
-	return nil, fmt.Errorf("schedulers: %q: must be %s, %s or %s", name, Berth, Reference, Kube)
+	return nil, fmt.Errorf("schedulers: %q: must be %s, %s, %s or %s", name, Berth, Transactions, Reference, Kube)
 }

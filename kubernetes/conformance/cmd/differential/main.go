@@ -23,7 +23,7 @@ import (
 func main() {
 	var (
 		c        differential.Comparison
-		with     = flag.String("with", schedulers.Berth, "who is compared with kube-scheduler: berth or reference")
+		with     = flag.String("with", schedulers.Berth, "who is compared with kube-scheduler: berth, transactions or reference")
 		minimise = flag.Duration("minimise", 2*time.Minute, "time to minimise a difference")
 		dir      = flag.String("dir", os.TempDir(), "where a difference is written to")
 		keep     = flag.Bool("continue", false, "go on after a difference")

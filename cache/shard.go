@@ -1,0 +1,120 @@
+package cache
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/berth-go/berth"
+)
+
+// shard guards the nodes that share a value of the shard key, and the pods on them.
+type shard struct {
+	lock
+	value string // of the first node that it was made for
+}
+
+// shardTable finds the shard of a value.
+type shardTable struct {
+	mu     sync.RWMutex
+	max    int
+	seed   maphash.Seed
+	shards []*shard // the first is for nodes without the key, and for those of which only pods are known
+	values map[string]*shard
+}
+
+// of returns the shard of a value, which is made if there is room. Once a value has a shard, it keeps it.
+func (t *shardTable) of(value string, has bool) *shard {
+	if !has {
+		return t.shards[0]
+	}
+	t.mu.RLock()
+	s := t.values[value]
+	t.mu.RUnlock()
+	if s != nil {
+		return s
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.values[value]; s != nil {
+		return s
+	}
+	if len(t.shards) <= t.max { // one more than that, for the first
+		s = &shard{lock: lock{place: stripes + len(t.shards)}, value: value}
+		t.shards = append(t.shards, s)
+		t.values[value] = s
+		return s
+	}
+	return t.shards[1+int(maphash.String(t.seed, value)%uint64(t.max))]
+}
+
+func (t *shardTable) all() []*shard {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.shards
+}
+
+// stripes is the number of parts that the pods' index is divided into by the hash of their keys.
+const stripes = 64
+
+// stripe guards the part of the pods' index with the keys of one hash. Who changes a pod or its promise holds the stripe of its key
+// and the shards of the nodes that are concerned.
+type stripe struct {
+	lock
+	pods     map[berth.PodKey]*podEntry
+	promises map[berth.PodKey]*promise
+}
+
+// nodeEntry is a node, or the memory of one: spec is nil while pods are known for a node that is not.
+type nodeEntry struct {
+	name string
+	// shard guards the rest; it changes only while the old shard and the new one are locked.
+	shard atomic.Pointer[shard]
+	// dead is true once the entry is out of the directory.
+	dead     bool
+	spec     *berth.Node
+	pods     []*podEntry
+	promises []*promise
+	account
+}
+
+// podEntry is a placed pod; spec.NodeName names its node.
+type podEntry struct {
+	spec    *berth.Pod // with its devices, once the node is known
+	node    *nodeEntry
+	index   int // in the node's pods
+	devices uint64
+	assumed bool
+	timer   *timer
+}
+
+func (e *podEntry) deadline() time.Time {
+	if e.timer == nil {
+		return time.Time{}
+	}
+	return e.timer.deadline
+}
+
+// promise is the room on a node that a pod was promised which is not placed.
+type promise struct {
+	pod  *berth.Pod
+	node *nodeEntry
+	// kept is false once the node is gone: the stripe still knows the promise, for it may not be locked then.
+	kept bool
+	// serial tells which promise was made first.
+	serial uint64
+}
+
+func (n *nodeEntry) attach(e *podEntry) {
+	e.node, e.index = n, len(n.pods)
+	n.pods = append(n.pods, e)
+}
+
+func (n *nodeEntry) detach(e *podEntry) {
+	last := len(n.pods) - 1
+	n.pods[e.index] = n.pods[last]
+	n.pods[e.index].index = e.index
+	n.pods[last] = nil
+	n.pods = n.pods[:last]
+}
