@@ -13,9 +13,10 @@ const (
 	// ChunkNodes is how many nodes Chunks hands out at a time. It bounds what is done between two looks at the context,
 	// and lets the columns of some ten scorers stay in a core's first cache while they are added up.
 	ChunkNodes = 256
-	// chunksPerWorker is how many chunks must be there for each goroutine: below that, starting it costs more than it
-	// saves (BenchmarkParallelThreshold).
-	chunksPerWorker = 4
+	// nodesPerWorker is how many nodes must be there for each goroutine: with fewer, to start it costs more than it saves,
+	// if a node costs some 15 ns (BenchmarkSplit). One that costs more would be worth it earlier, but there are many kinds of
+	// scorers and no clock here to tell them apart; so much it costs to be wrong: 50 microseconds.
+	nodesPerWorker = 2048
 )
 
 // Chunks calls do on consecutive parts of nodes until all are done, on the caller's goroutine and on up to workers-1 others,
@@ -27,7 +28,13 @@ const (
 // for any number of workers. A panic is an error that wraps ErrPlugin. The context is looked at before each part; its error
 // is returned if it was done before all parts were begun.
 func Chunks(ctx context.Context, workers int, nodes []topology.NodeID, do func(worker int, chunk []topology.NodeID) error) error {
-	workers = min(workers, len(nodes)/(chunksPerWorker*ChunkNodes))
+	return chunks(ctx, worthwhile(workers, len(nodes)), nodes, do)
+}
+
+// worthwhile returns how many of the workers to use for scoring so many nodes.
+func worthwhile(workers, nodes int) int { return min(workers, nodes/nodesPerWorker) }
+
+func chunks(ctx context.Context, workers int, nodes []topology.NodeID, do func(worker int, chunk []topology.NodeID) error) error {
 	if workers > 1 {
 		return inParallel(ctx, workers, nodes, do)
 	}
@@ -81,6 +88,9 @@ func inParallel(ctx context.Context, workers int, nodes []topology.NodeID, do fu
 	for w := 1; w < workers; w++ {
 		others.Go(func() { s.work(w) })
 	}
+	// The goroutine that is started last stands where Go keeps what is to run next on this processor, and another processor
+	// takes it from there only after some 50 microseconds. This one keeps the place for those that have work.
+	others.Go(func() {})
 	func() {
 		defer others.Wait() // even if do ends this goroutine
 		s.work(0)
@@ -109,17 +119,18 @@ func (s *split) work(worker int) {
 }
 
 func (s *split) part(worker int, part int64) {
-	// What stands if do neither returns nor panics (runtime.Goexit, which a test's FailNow calls).
-	err := fmt.Errorf("%w: it ended its goroutine", ErrPlugin)
 	returned := false
 	defer func() {
-		if !returned {
-			s.fail(part, err)
+		if !returned { // nor panicked: runtime.Goexit, which a test's FailNow calls
+			s.fail(part, fmt.Errorf("%w: it ended its goroutine", ErrPlugin))
 		}
 	}()
 	from := part * ChunkNodes
-	err = guarded(worker, s.nodes[from:min(from+ChunkNodes, int64(len(s.nodes)))], s.do)
-	returned = err == nil
+	err := guarded(worker, s.nodes[from:min(from+ChunkNodes, int64(len(s.nodes)))], s.do)
+	returned = true
+	if err != nil {
+		s.fail(part, err)
+	}
 }
 
 func (s *split) fail(part int64, err error) {

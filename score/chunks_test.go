@@ -27,7 +27,7 @@ func ids(n int) []topology.NodeID {
 	return nodes
 }
 
-const many = 40*score.ChunkNodes + 1
+const many = 80*score.ChunkNodes + 1
 
 func TestChunksAreTheSameForAnyNumberOfWorkers(t *testing.T) {
 	for _, n := range []int{0, 1, score.ChunkNodes, score.ChunkNodes + 1, many} {

@@ -15,7 +15,7 @@ func (p *Pipeline) decide(ctx context.Context, pod *berth.Pod) (Decision, error)
 		return Decision{}, err
 	}
 	p.in = Input{Pod: pod, Graph: p.graph, Class: class, ctx: ctx, serial: p.in.serial + 1}
-	defer func() { p.in.Pod, p.in.ctx, p.pass.ctx = nil, nil, nil }() // the caller's, not to be kept
+	defer func() { p.in.Pod, p.in.ctx, p.pass.ctx, p.signals.fallback.ctx = nil, nil, nil, nil }() // the caller's, not to be kept
 	if err := p.findFeasible(pod); err != nil {
 		return Decision{}, err
 	}
@@ -26,16 +26,23 @@ func (p *Pipeline) decide(ctx context.Context, pod *berth.Pod) (Decision, error)
 	if len(p.nodes) == 0 {
 		return Decision{}, p.unschedulable(pod)
 	}
-	best, err := p.pass.run(ctx, p.scorers)
+	outcomes, err := p.score(ctx)
 	if err != nil {
 		return Decision{}, err
 	}
-	d := Decision{Node: p.graph.Topology().Name(best), Score: p.pass.total[best], Feasible: len(p.nodes)}
+	if len(p.nodes) == 0 {
+		return Decision{}, p.unschedulable(pod)
+	}
+	best := p.pass.winner()
+	d := Decision{Node: p.graph.Topology().Name(best), Score: p.pass.total[best], Signals: outcomes, Feasible: len(p.nodes)}
 	if len(p.scorers) > 0 {
 		d.Own = make([]int64, len(p.scorers))
 	}
 	for i := range d.Own {
 		d.Own[i] = p.pass.columns[i][best]
+	}
+	for i := range d.Signals {
+		d.Signals[i].Score = p.signals.columns[i][best]
 	}
 	for s, weight := range p.profile.Weights() {
 		if weight > 0 {
@@ -46,6 +53,30 @@ func (p *Pipeline) decide(ctx context.Context, pod *berth.Pod) (Decision, error)
 		return Decision{}, err
 	}
 	return d, nil
+}
+
+// score brings the sums of all nodes, and takes out those that sources refuse.
+func (p *Pipeline) score(ctx context.Context) ([]Outcome, error) {
+	if len(p.signals.all) == 0 {
+		chosen, err := p.pass.score(ctx, p.scorers, true)
+		if err == nil && !chosen {
+			err = p.pass.choose()
+		}
+		return nil, err
+	}
+	fetches := p.signals.start(p)
+	defer stop(fetches)
+	if _, err := p.pass.score(ctx, p.scorers, false); err != nil {
+		return nil, err
+	}
+	if err := p.signals.prepare(ctx, fetches); err != nil {
+		return nil, err
+	}
+	outcomes, err := p.signals.collect(p, fetches)
+	if err != nil || len(p.nodes) == 0 {
+		return nil, err
+	}
+	return outcomes, p.pass.choose()
 }
 
 // findFeasible asks the rules, and for the built-in scores if there are any.

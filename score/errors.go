@@ -16,6 +16,8 @@ var (
 	ErrConfig = errors.New("score: bad configuration")
 	// ErrPlugin is returned for a plugin that breaks its contract: one that panics, or a filter that adds nodes.
 	ErrPlugin = errors.New("plugin broke its contract")
+	// ErrLate is the error of a signal that did not answer in time.
+	ErrLate = errors.New("no answer in time")
 )
 
 // Unschedulable says why a pod fits nowhere.

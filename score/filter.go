@@ -4,9 +4,9 @@ import "fmt"
 
 // filter asks the filters in turn, until they leave no node, and counts what each refuses.
 func (p *Pipeline) filter() error {
-	clear(p.refused)
+	p.refused = p.refused[:0]
 	left := p.feasible.Len()
-	for i, f := range p.filters {
+	for _, f := range p.filters {
 		if left == 0 {
 			return nil
 		}
@@ -19,7 +19,9 @@ func (p *Pipeline) filter() error {
 		}
 		had := left
 		left = p.feasible.Len()
-		p.refused[i] = had - left
+		if left < had {
+			p.refused = append(p.refused, FilterCount{f.Name(), had - left})
+		}
 		p.feasible.Intersect(&p.before)
 		if added := left - p.feasible.Len(); added > 0 {
 			return fmt.Errorf("score: %s: %w: the filter added %d nodes", f.Name(), ErrPlugin, added)

@@ -55,18 +55,19 @@ type pass struct {
 
 func (p *pass) init(pipeline *Pipeline) { p.pipeline, p.round = pipeline, p.part }
 
-// run scores the pipeline's nodes and returns the best.
-func (p *pass) run(ctx context.Context, scorers []*scorer) (topology.NodeID, error) {
+// score has the scorers write their columns for the pipeline's nodes. If it may choose at once, and no column is to be
+// normalised, it adds up too, and returns true: then winner is known.
+func (p *pass) score(ctx context.Context, scorers []*scorer, choose bool) (chosen bool, err error) {
 	p.begin(ctx, scorers)
 	in, nodes, workers := &p.pipeline.in, p.pipeline.nodes, max(p.pipeline.workers, 1)
-	normalise, alone := false, false
+	alone := false
 	for i, s := range scorers {
 		if s.preparer != nil {
 			if err := p.guard(s, func() error { return s.preparer.Prepare(in, nodes) }); err != nil {
-				return topology.None, err
+				return false, err
 			}
 		}
-		normalise = normalise || s.normalizer != nil
+		choose = choose && s.normalizer == nil
 		switch {
 		case s.concurrent || s.local && workers == 1:
 			p.ask[i] = true
@@ -74,30 +75,35 @@ func (p *pass) run(ctx context.Context, scorers []*scorer) (topology.NodeID, err
 			p.ask[i], alone = true, true
 		default:
 			if err := p.guard(s, func() error { return s.Score(in, nodes, p.columns[i]) }); err != nil {
-				return topology.None, err
+				return false, err
 			}
 		}
 	}
 	if alone {
 		if err := p.localAlone(); err != nil {
-			return topology.None, err
+			return false, err
 		}
 	}
-	p.sum = !normalise
-	if err := Chunks(ctx, workers, nodes, p.round); err != nil {
-		return topology.None, named(err)
+	if choose {
+		p.adding()
+	}
+	if err := chunks(ctx, p.useful(), nodes, p.round); err != nil {
+		return false, named(err)
 	}
 	p.settle()
-	if normalise {
-		if err := p.normalise(); err != nil {
-			return topology.None, err
-		}
-		p.sum = true
-		if err := Chunks(ctx, workers, nodes, p.round); err != nil {
-			return topology.None, named(err)
-		}
+	return choose, nil
+}
+
+// choose normalises and adds up what score has brought, over the nodes that are left.
+func (p *pass) choose() error {
+	if err := p.normalise(); err != nil {
+		return err
 	}
-	return p.winner(), nil
+	p.adding()
+	if err := chunks(p.ctx, p.useful(), p.pipeline.nodes, p.round); err != nil {
+		return named(err)
+	}
+	return nil
 }
 
 // begin sizes the memory and finds out what there is to score.
@@ -106,11 +112,7 @@ func (p *pass) begin(ctx context.Context, scorers []*scorer) {
 	p.ctx, p.scorers = ctx, scorers // the pipeline takes the context away again
 	p.columns, p.fresh, p.scaled = resized(p.columns, n), resized(p.fresh, n), resized(p.scaled, n)
 	p.stale, p.kept, p.news, p.ask = resized(p.stale, n), resized(p.kept, n), resized(p.news, n), resized(p.ask, n)
-	p.best = resized(p.best, max(p.pipeline.workers, 1))
-	for w := range p.best {
-		p.best[w] = topology.None
-	}
-	p.total = sized(p.total, size)
+	p.sum = false
 	for i, s := range scorers {
 		p.ask[i], p.kept[i] = false, nil
 		if s.local {
@@ -129,6 +131,33 @@ func (p *pass) begin(ctx context.Context, scorers []*scorer) {
 	}
 }
 
+// useful returns how many workers the round is worth. To add a column up costs about an eighth of what it costs to score it.
+func (p *pass) useful() int {
+	work := 0
+	for i := range p.scorers {
+		switch {
+		case p.ask[i] && p.kept[i] != nil:
+			work += len(p.stale[i])
+		case p.ask[i]:
+			work += len(p.pipeline.nodes)
+		}
+		if p.sum {
+			work += len(p.pipeline.nodes) / 8
+		}
+	}
+	return worthwhile(p.pipeline.workers, work)
+}
+
+// adding lets the next round add up.
+func (p *pass) adding() {
+	p.sum = true
+	p.total = sized(p.total, p.pipeline.graph.Topology().Cap())
+	p.best = resized(p.best, max(p.pipeline.workers, 1))
+	for w := range p.best {
+		p.best[w] = topology.None
+	}
+}
+
 // localAlone scores for Local scorers that are not Concurrent, on this goroutine.
 func (p *pass) localAlone() error {
 	concurrent := slices.Clone(p.ask)
@@ -136,8 +165,7 @@ func (p *pass) localAlone() error {
 		p.ask[i] = p.ask[i] && !s.concurrent
 		concurrent[i] = concurrent[i] && s.concurrent
 	}
-	p.sum = false
-	if err := Chunks(p.ctx, 1, p.pipeline.nodes, p.round); err != nil {
+	if err := chunks(p.ctx, 1, p.pipeline.nodes, p.round); err != nil {
 		return named(err)
 	}
 	copy(p.ask, concurrent)
@@ -153,7 +181,7 @@ func (p *pass) part(worker int, chunk []topology.NodeID) error {
 		if i > 0 && p.ctx.Err() != nil {
 			return p.ctx.Err()
 		}
-		if err := p.score(i, s, chunk); err != nil {
+		if err := p.scorePart(i, s, chunk); err != nil {
 			return err
 		}
 	}
@@ -164,7 +192,7 @@ func (p *pass) part(worker int, chunk []topology.NodeID) error {
 	return nil
 }
 
-func (p *pass) score(i int, s *scorer, chunk []topology.NodeID) (err error) {
+func (p *pass) scorePart(i int, s *scorer, chunk []topology.NodeID) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fail(s, panicked(r))
@@ -213,6 +241,7 @@ func (p *pass) add(chunk []topology.NodeID) {
 			total[n] += weight * c[n]
 		}
 	}
+	p.pipeline.signals.add(total, chunk)
 }
 
 // settle takes what was scored for up to date. Until then nothing of it is: a pass that fails leaves the columns that are

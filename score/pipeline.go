@@ -17,6 +17,7 @@ type Pipeline struct {
 	filters []Filter
 	scorers []*scorer
 	workers int
+	signals signals
 	columns columnCache
 	pass    pass
 
@@ -24,7 +25,7 @@ type Pipeline struct {
 	in       Input
 	feasible topology.NodeSet
 	before   topology.NodeSet
-	refused  []int // by filter
+	refused  []FilterCount // by filters and signals
 	nodes    []topology.NodeID
 	eval     affinity.Evaluation
 }
@@ -46,6 +47,9 @@ func New(g *affinity.Graph, cfg Config) (*Pipeline, error) {
 	}
 	p := &Pipeline{graph: g, profile: profile, workers: cfg.Workers, columns: newColumnCache(cfg.MaxColumnBytes)}
 	p.pass.init(p)
+	if err := p.signals.init(p, cfg.Signals); err != nil {
+		return nil, err
+	}
 	names := make(map[string]bool)
 	for i, f := range cfg.Filters {
 		if f == nil {
@@ -56,14 +60,14 @@ func New(g *affinity.Graph, cfg Config) (*Pipeline, error) {
 		}
 		names[f.Name()] = true
 	}
-	p.filters, p.refused = slices.Clone(cfg.Filters), make([]int, len(cfg.Filters))
+	p.filters = slices.Clone(cfg.Filters)
 	clear(names)
 	for i, w := range cfg.Scorers {
 		switch {
 		case w.Scorer == nil:
 			return nil, fmt.Errorf("%w: Scorers[%d] is nil", ErrConfig, i)
-		case w.Weight < 0 || w.Weight > 1<<20:
-			return nil, fmt.Errorf("%w: Scorers[%d] (%s): weight %d is not in 0..%d", ErrConfig, i, w.Scorer.Name(), w.Weight, 1<<20)
+		case w.Weight < 0 || w.Weight > maxWeight:
+			return nil, fmt.Errorf("%w: Scorers[%d] (%s): weight %d is not in 0..%d", ErrConfig, i, w.Scorer.Name(), w.Weight, maxWeight)
 		case names[w.Scorer.Name()]:
 			return nil, fmt.Errorf("%w: Scorers[%d]: the name %q is taken", ErrConfig, i, w.Scorer.Name())
 		}
@@ -91,6 +95,8 @@ type Decision struct {
 	Builtin [affinity.Scorers]int64
 	// Own are the scores of the pipeline's scorers, in their order, after normalising and before their weights.
 	Own []int64
+	// Signals is what became of the pipeline's signals, in their order.
+	Signals []Outcome
 	// Devices are the GPUs that a DevicePicker chose; nil leaves them to Graph.Bind.
 	Devices []int
 	// Feasible is the number of feasible nodes.
@@ -137,7 +143,9 @@ func (p *Pipeline) DecideContext(ctx context.Context, pod *berth.Pod) (Decision,
 
 func interrupted(err error) error { return fmt.Errorf("score: the decision was interrupted: %w", err) }
 
-func (p *Pipeline) hasPlugins() bool { return len(p.scorers) > 0 || len(p.filters) > 0 }
+func (p *Pipeline) hasPlugins() bool {
+	return len(p.scorers) > 0 || len(p.filters) > 0 || len(p.signals.all) > 0
+}
 
 // Place decides and binds the pod.
 func (p *Pipeline) Place(pod *berth.Pod) (Decision, error) {
@@ -172,10 +180,8 @@ func (p *Pipeline) unschedulable(pod *berth.Pod) error {
 	if err != nil {
 		return err
 	}
-	for i, n := range p.refused {
-		if n > 0 {
-			u.Filters = append(u.Filters, FilterCount{p.filters[i].Name(), n})
-		}
+	if p.hasPlugins() && len(p.refused) > 0 {
+		u.Filters = slices.Clone(p.refused)
 	}
 	return u
 }

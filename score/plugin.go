@@ -100,3 +100,5 @@ type Weighted struct {
 	// Weight multiplies the score, in 1..2^20. 0 means 1.
 	Weight int64
 }
+
+const maxWeight = 1 << 20

@@ -10,6 +10,8 @@ type Config struct {
 	Filters []Filter
 	// Scorers are added to the built-in scores (see ProfileConfig.NoScores).
 	Scorers []Weighted
+	// Signals are scores, and refusals, that may be late.
+	Signals []Signal
 	// Workers is how many goroutines a decision may use for scorers that are Concurrent, the caller's among them; they live
 	// no longer than the call. 0 means 1. The decision is the same for any number.
 	Workers int

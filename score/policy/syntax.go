@@ -194,16 +194,3 @@ func (n *node) printCall(b *strings.Builder) {
 	}
 	b.WriteByte(')')
 }
-
-// same reports whether two trees are equal but for positions.
-func (n *node) same(o *node) bool {
-	if n.kind != o.kind || n.typ != o.typ || n.num != o.num || n.text != o.text || n.truth != o.truth || len(n.args) != len(o.args) {
-		return false
-	}
-	for i := range n.args {
-		if !n.args[i].same(o.args[i]) {
-			return false
-		}
-	}
-	return true
-}

@@ -1,0 +1,202 @@
+package benchmarks_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/affinity"
+	"github.com/berth-go/berth/benchmarks"
+	"github.com/berth-go/berth/score"
+	"github.com/berth-go/berth/topology"
+)
+
+// BenchmarkParallel scores 10,000 pairs of a pod and a node in several ways (run it with -cpu 1,2), each in turn with the
+// serial loop. Module benchmarks/ants adds a peer.
+func BenchmarkParallel(b *testing.B) {
+	p := benchmarks.NewPairs(10_000)
+	for _, way := range []struct {
+		name string
+		run  func()
+	}{
+		{"serial", p.Serial},
+		{"goroutine-a-pair", func() {
+			var all sync.WaitGroup
+			for i := range p.Scores {
+				all.Go(func() { p.Score(i) })
+			}
+			all.Wait()
+		}},
+		{"errgroup-with-limit", func() {
+			var all errgroup.Group
+			all.SetLimit(runtime.GOMAXPROCS(0))
+			for i := range p.Scores {
+				all.Go(func() error {
+					p.Score(i)
+					return nil
+				})
+			}
+			_ = all.Wait() // no function fails
+		}},
+		{"berth", func() {
+			err := score.Chunks(b.Context(), runtime.GOMAXPROCS(0), p.IDs, func(_ int, chunk []topology.NodeID) error {
+				for _, i := range chunk {
+					p.Score(int(i))
+				}
+				return nil
+			})
+			if err != nil {
+				panic(err)
+			}
+		}},
+	} {
+		b.Run(way.name, func(b *testing.B) { p.Compare(b, way.run) })
+	}
+}
+
+// share is a plugin that scores by what is left of CPU and memory, in a mix of its own.
+type share struct {
+	name string
+	mix  int64
+}
+
+func (s share) Name() string { return s.name }
+
+func (share) Concurrent() {}
+
+func (s share) Score(in *score.Input, nodes []topology.NodeID, column []int64) error {
+	cpu, memory := in.Pod.Requests.MilliCPU, in.Pod.Requests.Memory
+	for _, n := range nodes {
+		left := (in.Graph.FreeMilliCPU(n) - cpu) * s.mix
+		column[n] = left/640 + (in.Graph.FreeMemory(n)-memory)*(10-s.mix)/(256<<20)
+	}
+	return nil
+}
+
+// BenchmarkParallelPlugins is a decision with ten plugins on 100,000 nodes: by the pipeline with one worker and with two,
+// and by hand, with the same rules, plugins, sum and choice, in a loop and split in halves between two goroutines. All
+// four in turn. of-bare is the speed-up by the pipeline over the loop by hand, as a part of that by the bare split.
+func BenchmarkParallelPlugins(b *testing.B) {
+	const nodes, plugins = 100_000, 10
+	g, _ := cluster(b, nodes)
+	fill(b, g, nodes, nodes, 200)
+	var scorers []score.Weighted
+	for i := range plugins {
+		scorers = append(scorers, score.Weighted{Scorer: share{fmt.Sprint("share-", i), int64(i)}, Weight: int64(1 + i%3)})
+	}
+	pod := scaleClass(0)
+	pod.Name = "timed"
+	pipeline := func(workers int) func() string {
+		p, err := score.New(g, score.Config{Profile: affinity.ProfileConfig{NoScores: true}, Scorers: scorers, Workers: workers})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return func() string {
+			d, err := p.Decide(&pod)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return d.Node
+		}
+	}
+	hand := newByHand(b, g, scorers)
+	ways := []func() string{
+		func() string { return hand.decide(&pod, 1) },
+		func() string { return hand.decide(&pod, 2) },
+		pipeline(1), pipeline(2),
+	}
+	taken := make([]latencies, len(ways))
+	want := ways[0]()
+	for b.Loop() {
+		for i, way := range ways {
+			start := time.Now()
+			got := way()
+			taken[i] = append(taken[i], time.Since(start))
+			if got != want {
+				b.Fatalf("way %d chooses %s, the loop %s", i, got, want)
+			}
+		}
+	}
+	for i, name := range []string{"loop-ns", "split-ns", "berth-1-ns", "berth-2-ns"} {
+		slices.Sort(taken[i])
+		b.ReportMetric(float64(taken[i].at(0.5)), name)
+	}
+	half := func(i int) float64 { return float64(taken[i].at(0.5)) }
+	b.ReportMetric(half(0)/half(1), "bare-speed-up")
+	b.ReportMetric(half(0)/half(3), "speed-up")
+	b.ReportMetric(half(1)/half(3), "of-bare")
+}
+
+// byHand is what one would write without a pipeline.
+type byHand struct {
+	in       score.Input
+	profile  *affinity.Profile
+	scorers  []score.Weighted
+	feasible topology.NodeSet
+	nodes    []topology.NodeID
+	columns  [][]int64
+	total    []int64
+}
+
+func newByHand(b *testing.B, g *affinity.Graph, scorers []score.Weighted) *byHand {
+	profile, err := g.NewProfile(affinity.ProfileConfig{NoScores: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	h := &byHand{in: score.Input{Graph: g}, profile: profile, scorers: scorers, total: make([]int64, g.Topology().Cap())}
+	for range scorers {
+		h.columns = append(h.columns, make([]int64, g.Topology().Cap()))
+	}
+	return h
+}
+
+func (h *byHand) decide(pod *berth.Pod, goroutines int) string {
+	h.in.Pod = pod
+	if err := h.profile.Feasible(pod, &h.feasible); err != nil {
+		panic(err)
+	}
+	h.nodes = h.feasible.AppendTo(h.nodes[:0])
+	best := make([]topology.NodeID, goroutines)
+	var all sync.WaitGroup
+	for i := range goroutines {
+		part := h.nodes[i*len(h.nodes)/goroutines : (i+1)*len(h.nodes)/goroutines]
+		if goroutines == 1 {
+			best[i] = h.part(part)
+		} else {
+			all.Go(func() { best[i] = h.part(part) })
+		}
+	}
+	all.Wait()
+	return h.in.Graph.Topology().Name(h.best(best))
+}
+
+func (h *byHand) part(nodes []topology.NodeID) topology.NodeID {
+	for _, n := range nodes {
+		h.total[n] = 0
+	}
+	for i, w := range h.scorers {
+		if err := w.Scorer.Score(&h.in, nodes, h.columns[i]); err != nil {
+			panic(err)
+		}
+		for _, n := range nodes {
+			h.total[n] += w.Weight * h.columns[i][n]
+		}
+	}
+	return h.best(nodes)
+}
+
+func (h *byHand) best(nodes []topology.NodeID) topology.NodeID {
+	best := nodes[0]
+	for _, n := range nodes[1:] {
+		if t := h.total[n] - h.total[best]; t > 0 || t == 0 && h.in.Graph.Before(n, best) {
+			best = n
+		}
+	}
+	return best
+}

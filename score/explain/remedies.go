@@ -1,0 +1,328 @@
+package explain
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/affinity"
+	"github.com/berth-go/berth/topology"
+)
+
+// alone returns the changes for what does not depend on other pods: to the pod, and to the node.
+func (s *search) alone(blockers []affinity.Blocker) (pod, node []Change) {
+	add := func(to *[]Change, c Change) {
+		if !slices.ContainsFunc(*to, func(o Change) bool { return same(&o, &c) }) {
+			*to = append(*to, c)
+		}
+	}
+	var selection []affinity.Blocker
+	for _, b := range blockers {
+		switch {
+		case b.Rule == affinity.NodeUnschedulable:
+			add(&node, Change{Kind: Uncordon, Node: s.node})
+		case b.Rule == affinity.NodeName:
+			add(&pod, Change{Kind: DropNodeName})
+		case b.Rule == affinity.TaintToleration:
+			add(&pod, Change{Kind: Tolerate, Taint: &b.Taint})
+		case b.Rule == affinity.NodeAffinity:
+			selection = append(selection, b)
+		case b.Rule == affinity.GPU && b.GPU.WrongModel && b.GPU.Devices > 0:
+			add(&pod, Change{Kind: AcceptGPUModel, Model: b.GPU.Model})
+		}
+	}
+	if s.dropPods {
+		pod = append(pod, Change{Kind: DropPodAffinity})
+	}
+	if len(selection) > 0 {
+		p, n := s.selection(selection)
+		pod, node = append(pod, p...), append(node, n...)
+	}
+	return pod, node
+}
+
+func same(a, b *Change) bool {
+	if a.Kind != b.Kind || a.Key != b.Key || a.Taint != nil && b.Taint != nil && *a.Taint != *b.Taint {
+		return false
+	}
+	return true
+}
+
+// selection returns the labels that make the pod's node selector and affinity select the node, or gives them up where
+// labels can't.
+func (s *search) selection(unmet []affinity.Blocker) (pod, node []Change) {
+	s.doubtful = true
+	drop := false
+	for _, b := range unmet {
+		drop = drop || b.Index >= 0 && (s.dropNodes || b.ByField || b.Unmet.Key == "" || !s.relabelable(b.Unmet.Key))
+	}
+	term, keys := -1, make(map[string]bool)
+	for _, b := range unmet {
+		switch {
+		case b.Index >= 0 && !drop:
+			keys[b.Unmet.Key], term = true, b.Index
+		case b.Index >= 0:
+		case s.dropNodes || !s.relabelable(b.Unmet.Key):
+			pod = append(pod, Change{Kind: DropNodeSelector, Key: b.Unmet.Key})
+		default:
+			keys[b.Unmet.Key] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		value, present, ok := assign(s.requirements(key, term))
+		switch {
+		case !ok && !s.dropNodes: // the requirements contradict each other
+			s.dropNodes = true
+			return s.selection(unmet)
+		case present:
+			node = append(node, Change{Kind: SetLabel, Node: s.node, Key: key, Value: value})
+		case s.labelled(key):
+			node = append(node, Change{Kind: RemoveLabel, Node: s.node, Key: key})
+		}
+	}
+	if drop {
+		pod = append(pod, Change{Kind: DropNodeAffinity})
+	}
+	return pod, node
+}
+
+// requirements are those of the nodeSelector and of a required term on one label.
+func (s *search) requirements(key string, term int) []berth.Requirement {
+	var rs []berth.Requirement
+	if v, ok := s.asked.NodeSelector[key]; ok {
+		rs = append(rs, berth.Requirement{Key: key, Operator: berth.In, Values: []string{v}})
+	}
+	if term < 0 {
+		return rs
+	}
+	for _, r := range s.asked.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[term].MatchExpressions {
+		if r.Key == key {
+			rs = append(rs, r)
+		}
+	}
+	return rs
+}
+
+// relabelable: a label that says where a node is can be added, but not changed.
+func (s *search) relabelable(key string) bool {
+	where := key == berth.LabelHostname || key == berth.LabelZone || key == berth.LabelRegion
+	return !where || !s.labelled(key)
+}
+
+func (s *search) labelled(key string) bool {
+	x := s.graph.Topology()
+	return slices.ContainsFunc(x.Labels(s.id), func(d topology.Domain) bool { return x.KeyName(d.Key) == key })
+}
+
+// candidates returns the changes any of which might help, those that remove no pod first, then pods of low priority first.
+// It reports false if there are more.
+func (s *search) candidates() (changes []Change, complete bool) {
+	complete = true
+	var removals []Change
+	room := false
+	for _, b := range s.blockers() {
+		room = room || b.Rule == affinity.NodeResourcesFit || b.Rule == affinity.GPU
+		changes = append(changes, s.additions(&b)...)
+		if b.Rule == affinity.PodTopologySpread {
+			for _, p := range b.Pods {
+				removals = append(removals, removal(p))
+			}
+		}
+	}
+	if room {
+		removals = append(removals, s.occupants()...)
+	}
+	s.sortRemovals(removals)
+	removals = slices.CompactFunc(removals, func(a, b Change) bool { return *a.Pod == *b.Pod })
+	if most := maxSingles; len(removals) > most {
+		removals, complete = removals[:most], false
+	}
+	return append(changes, removals...), complete
+}
+
+// occupants returns the removals of the pods that take room on the node.
+func (s *search) occupants() []Change {
+	var cs []Change
+	for key := range s.graph.PodsOn(s.id) {
+		if !s.gone(key) {
+			cs = append(cs, Change{Kind: RemovePod, Node: s.node, Pod: &key})
+		}
+	}
+	for key, p := range s.graph.NominatedTo(s.id) {
+		if p.Priority >= s.pod.Priority && key != s.pod.Key() && !s.gone(key) {
+			cs = append(cs, Change{Kind: EndNomination, Node: s.node, Pod: &key})
+		}
+	}
+	return cs
+}
+
+// gone reports whether the removal of the pod is settled.
+func (s *search) gone(key berth.PodKey) bool {
+	return slices.ContainsFunc(s.changes, func(c Change) bool { return c.Pod != nil && *c.Pod == key })
+}
+
+func (s *search) sortRemovals(cs []Change) {
+	priority := func(c *Change) int32 {
+		if p, ok := s.graph.Pod(*c.Pod); ok {
+			return p.Priority
+		}
+		return 1<<31 - 1 // a nomination, which holds its room by its priority
+	}
+	slices.SortFunc(cs, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(priority(&a), priority(&b)), cmp.Compare(a.Pod.Namespace, b.Pod.Namespace), cmp.Compare(a.Pod.Name, b.Pod.Name))
+	})
+}
+
+// remedies returns the changes for one blocker to choose from.
+func (s *search) remedies(b *affinity.Blocker) []Change {
+	cs := s.additions(b)
+	var removals []Change
+	switch {
+	case b.Rule == affinity.PodTopologySpread:
+		for _, p := range b.Pods {
+			removals = append(removals, removal(p))
+		}
+	case len(cs) == 0 && (b.Rule == affinity.NodeResourcesFit || b.Rule == affinity.GPU):
+		removals = s.occupants()
+	}
+	s.sortRemovals(removals)
+	return append(cs, removals[:min(1, len(removals))]...)
+}
+
+// additions returns the changes for one blocker that remove no pod.
+func (s *search) additions(b *affinity.Blocker) []Change {
+	switch {
+	case b.Missing:
+		return s.newLabels(b.Key)
+	case b.Rule == affinity.NodeResourcesFit:
+		f := &b.Shortfall
+		if f.Requested+f.Used > berth.MaxAmount {
+			return nil
+		}
+		return []Change{{Kind: AddResource, Node: s.node, Resource: f.Resource, Amount: f.Requested + f.Used - f.Allocatable}}
+	case b.Rule == affinity.GPU:
+		return s.moreGPUs(&b.GPU)
+	case b.Rule == affinity.PodTopologySpread:
+		return s.oneMoreBelow(b)
+	case b.Side == affinity.OwnAffinity:
+		return s.company(b)
+	}
+	return nil
+}
+
+func (s *search) moreGPUs(gpu *affinity.GPUShortfall) []Change {
+	const most = 64
+	more := s.pod.GPU.Count - gpu.Room
+	if gpu.Devices+more > most || more <= 0 {
+		return nil
+	}
+	c := Change{Kind: AddGPUs, Node: s.node, Amount: int64(more)}
+	if gpu.Devices == 0 && len(s.pod.GPU.Models) > 0 {
+		c.Model = s.pod.GPU.Models[0]
+	}
+	return []Change{c}
+}
+
+// newLabels returns the values that the node could be given for a topology key that it lacks: those that others have, and
+// one of its own.
+func (s *search) newLabels(key string) []Change {
+	const most = 16
+	x := s.graph.Topology()
+	k := x.Key(key)
+	var values []string
+	for v := range topology.ValueID(x.ValueCap(k)) {
+		if d := (topology.Domain{Key: k, Value: v}); x.Size(d) > 0 {
+			values = append(values, x.ValueName(d))
+		}
+	}
+	slices.Sort(values)
+	values = values[:min(len(values), most)]
+	if own := s.node; key == berth.LabelHostname {
+		values = append([]string{own}, values...)
+	} else {
+		values = append(values, own)
+	}
+	var cs []Change
+	for _, v := range values {
+		cs = append(cs, Change{Kind: SetLabel, Node: s.node, Key: key, Value: v})
+	}
+	return cs
+}
+
+// oneMoreBelow returns one more matching pod in each of the domains that have too few.
+func (s *search) oneMoreBelow(b *affinity.Blocker) []Change {
+	labels := s.pod.Labels
+	if b.Self == 0 {
+		solved, ok := solve([]*berth.LabelSelector{b.Constraint.LabelSelector})
+		if !ok {
+			return nil
+		}
+		labels = solved
+	}
+	var cs []Change
+	for _, d := range b.Below {
+		if d.Node != "" {
+			cs = append(cs, Change{Kind: AddPod, Node: d.Node, Key: b.Key, Value: d.Value, Namespace: s.pod.Namespace, Labels: labels})
+		}
+	}
+	return cs
+}
+
+// company returns a pod that all required affinity terms select, in the domain that lacks one: on another node if there
+// is one, or on the node itself, where it is in the domains of all terms.
+func (s *search) company(b *affinity.Blocker) []Change {
+	terms := s.pod.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	var selectors []*berth.LabelSelector
+	for i := range terms {
+		selectors = append(selectors, terms[i].LabelSelector)
+	}
+	labels, ok := solve(selectors)
+	if !ok {
+		return nil
+	}
+	c := Change{Kind: AddPod, Key: b.Key, Value: b.Value, Labels: labels}
+	var cs []Change
+	for _, namespace := range s.namespaces(terms) {
+		c.Namespace = namespace
+		if c.Node = s.neighbour(b.Key); c.Node != "" {
+			cs = append(cs, c)
+		}
+		c.Node = s.node
+		cs = append(cs, c)
+	}
+	return cs
+}
+
+// namespaces are those in which a pod that the terms select might be.
+func (s *search) namespaces(terms []berth.PodAffinityTerm) []string {
+	names := []string{s.pod.Namespace}
+	bySelector := false
+	for i := range terms {
+		names = append(names, terms[i].Namespaces...)
+		bySelector = bySelector || terms[i].NamespaceSelector != nil
+	}
+	if bySelector {
+		names = slices.AppendSeq(names, s.graph.Namespaces())
+	}
+	var unique []string
+	for _, n := range names {
+		if !slices.Contains(unique, n) {
+			unique = append(unique, n)
+		}
+	}
+	const most = 16
+	return unique[:min(len(unique), most)]
+}
+
+// neighbour returns another node of the domain, "" if there is none.
+func (s *search) neighbour(key string) string {
+	x := s.graph.Topology()
+	k := x.Key(key)
+	for n := range x.Nodes(topology.Domain{Key: k, Value: x.Value(s.id, k)}) {
+		if n != s.id {
+			return x.Name(n)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,327 @@
+package explain
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/affinity"
+	"github.com/berth-go/berth/topology"
+)
+
+// MaxPairs is the number of changes to choose from up to which all pairs of them are tried.
+const MaxPairs = 40
+
+const (
+	// maxSingles is the number of changes to choose from up to which each alone is tried.
+	maxSingles = 500
+	// maxRounds bounds how often changes are added greedily.
+	maxRounds = 1000
+)
+
+// search looks for the smallest suggestion for a pod and a node.
+type search struct {
+	profile *affinity.Profile
+	graph   *affinity.Graph
+	asked   *berth.Pod // as it is
+	pod     *berth.Pod // with the changes to it
+	node    string
+	id      topology.NodeID
+	what    *affinity.WhatIf
+	// changes are what has been settled: ofPod to the pod first; the first fixed of them are in every suggestion.
+	changes []Change
+	ofPod   int
+	fixed   int
+	settled int // where the what-if stood with these
+	added   int // number of pods added, for their names
+	// doubtful: labels were chosen among others, or nominated pods turned away which might not matter once others are gone;
+	// greedily: changes were added one by one.
+	doubtful, greedily bool
+	// dropNodes and dropPods give up the pod's node affinity and pod affinity.
+	dropNodes, dropPods bool
+}
+
+// suggest returns the smallest suggestion that it finds, nil if it finds none. blockers are what blocks as things are.
+func suggest(profile *affinity.Profile, pod *berth.Pod, node string, blockers []affinity.Blocker) (*Suggestion, error) {
+	id, _ := profile.Graph().Topology().Lookup(node)
+	dropNodes, dropPods := false, false
+	for range 4 {
+		s := &search{profile: profile, graph: profile.Graph(), asked: pod, node: node, id: id, dropNodes: dropNodes, dropPods: dropPods}
+		found, err := s.run(blockers)
+		if found != nil || err != nil {
+			return found, err
+		}
+		switch {
+		case s.dropNodes && !dropNodes: // labels did not do
+			dropNodes = true
+		case s.dropPods && !dropPods:
+			dropPods = true
+		default:
+			return nil, nil
+		}
+	}
+	return nil, nil
+}
+
+func (s *search) run(blockers []affinity.Blocker) (*Suggestion, error) {
+	podChanges, nodeChanges := s.alone(blockers)
+	s.changes, s.ofPod = podChanges, len(podChanges)
+	s.pod = changePod(s.asked, podChanges)
+	var err error
+	if s.what, err = s.profile.WhatIf(s.pod); err != nil {
+		return nil, err
+	}
+	defer s.what.End()
+	for _, c := range nodeChanges {
+		if !s.settle(c) {
+			s.dropNodes = true
+			return nil, nil
+		}
+	}
+	for _, b := range s.blockers() {
+		if b.Rule == affinity.NodeAffinity {
+			s.dropNodes = true
+			return nil, nil
+		}
+		s.doubtful = s.doubtful || b.Missing
+	}
+	if !s.clear() {
+		return nil, nil
+	}
+	s.fixed, s.settled = len(s.changes), s.what.Save()
+	if s.feasible() {
+		return s.suggestion(s.fixed), nil
+	}
+	candidates, complete := s.candidates()
+	if few, ok := s.few(candidates); ok {
+		s.changes = append(s.changes, few...)
+		return s.suggestion(s.fixed + len(few)), nil
+	}
+	bound := s.fixed + 1
+	if complete && len(candidates) <= MaxPairs {
+		bound = s.fixed + 3
+	} else if complete && len(candidates) <= maxSingles {
+		bound = s.fixed + 2
+	}
+	if s.greedily = true; !s.greedy() {
+		return nil, nil
+	}
+	return s.suggestion(bound), nil
+}
+
+// suggestion returns what was found; bound is the number of changes below which there is nothing.
+func (s *search) suggestion(bound int) *Suggestion {
+	if s.doubtful || s.greedily {
+		s.prune()
+	}
+	smallest := len(s.changes) == 1 || len(s.changes) <= bound && !s.doubtful
+	return &Suggestion{Changes: s.changes, Smallest: smallest}
+}
+
+// settle makes a change and keeps it.
+func (s *search) settle(c Change) bool {
+	if err := s.apply(&c); err != nil {
+		return false
+	}
+	s.changes = append(s.changes, c)
+	return true
+}
+
+var errChange = errors.New("explain: the change is none of the cluster")
+
+// apply supposes a change to the cluster.
+func (s *search) apply(c *Change) error {
+	switch c.Kind {
+	case RemovePod:
+		return s.what.Release(*c.Pod)
+	case EndNomination:
+		return s.what.Denominate(*c.Pod)
+	case AddPod:
+		s.added++
+		p := &berth.Pod{Namespace: c.Namespace, Name: fmt.Sprintf("%s.added-%d", s.pod.Name, s.added), Labels: c.Labels}
+		return s.what.Bind(p, c.Node)
+	case Uncordon, SetLabel, RemoveLabel, AddResource, AddGPUs:
+		spec := s.graph.Node(s.id)
+		changeNode(&spec, c)
+		return s.what.UpdateNode(&spec)
+	}
+	return errChange
+}
+
+func (s *search) feasible() bool {
+	v, err := s.what.Verdict(s.node, nil)
+	return err == nil && v.Rule == affinity.Feasible
+}
+
+func (s *search) blockers() []affinity.Blocker {
+	bs, _ := s.what.Blockers(s.node) // the node is known
+	return bs
+}
+
+// helps reports whether the node is feasible with the changes, which are undone again.
+func (s *search) helps(changes ...Change) bool {
+	point := s.what.Save()
+	defer s.what.Restore(point)
+	for i := range changes {
+		if s.apply(&changes[i]) != nil {
+			return false
+		}
+	}
+	return s.feasible()
+}
+
+// clear removes pods that have to go whatever else is done, until there are none left. It reports false if one can't.
+func (s *search) clear() bool {
+	for {
+		changed := false
+		for _, b := range s.blockers() {
+			if b.Rule != affinity.NodePorts && b.Side != affinity.OwnAntiAffinity && b.Side != affinity.ExistingAntiAffinity {
+				continue
+			}
+			if len(b.Pods) == 0 {
+				return false // pods that were added
+			}
+			for _, p := range b.Pods {
+				c := removal(p)
+				if slices.ContainsFunc(s.changes, func(o Change) bool { return o.Pod != nil && *o.Pod == p.Pod }) {
+					continue // it is in the way twice
+				}
+				if !s.settle(c) {
+					return false
+				}
+				changed = true
+				s.doubtful = s.doubtful || p.Nominated
+			}
+		}
+		if !changed {
+			return true
+		}
+	}
+}
+
+func removal(p affinity.BlockingPod) Change {
+	kind := RemovePod
+	if p.Nominated {
+		kind = EndNomination
+	}
+	return Change{Kind: kind, Node: p.Node, Pod: &p.Pod}
+}
+
+// few finds one or two changes that suffice: those that remove fewer pods first.
+func (s *search) few(candidates []Change) ([]Change, bool) {
+	for i := range candidates[:min(len(candidates), maxSingles)] {
+		if s.helps(candidates[i]) {
+			return candidates[i : i+1], true
+		}
+	}
+	if len(candidates) > MaxPairs {
+		return nil, false
+	}
+	for removals := range 3 {
+		for i := range candidates {
+			for j := range i {
+				if removes(&candidates[i])+removes(&candidates[j]) == removals && s.helps(candidates[j], candidates[i]) {
+					return []Change{candidates[j], candidates[i]}, true
+				}
+			}
+		}
+	}
+	return nil, false
+}
+
+func removes(c *Change) int {
+	if c.Kind == RemovePod || c.Kind == EndNomination {
+		return 1
+	}
+	return 0
+}
+
+// greedy adds one change after the other that takes away the first thing in the way.
+func (s *search) greedy() bool {
+	for range maxRounds {
+		if !s.clear() {
+			return false
+		}
+		if s.feasible() {
+			return true
+		}
+		bs := s.blockers()
+		if len(bs) == 0 || !s.step(&bs[0], weight(bs)) {
+			return false
+		}
+	}
+	return false
+}
+
+// step makes the change for one blocker that leaves the least in the way. What is left must be less than before, or, where
+// pods are removed one by one until there is room, not more.
+func (s *search) step(b *affinity.Blocker, before int) bool {
+	options := s.remedies(b)
+	best, least := -1, before
+	for i := range options {
+		point := s.what.Save()
+		if s.apply(&options[i]) == nil {
+			if w := weight(s.blockers()); w < least || w == least && best < 0 && options[i].Kind == RemovePod {
+				best, least = i, w
+			}
+		}
+		s.what.Restore(point)
+	}
+	if best < 0 {
+		s.dropPods = s.dropPods || b.Side == affinity.OwnAffinity
+		return false
+	}
+	return s.settle(options[best])
+}
+
+// weight is about how many changes blockers will take.
+func weight(bs []affinity.Blocker) int {
+	sum := 0
+	for i := range bs {
+		b := &bs[i]
+		switch {
+		case b.Rule == affinity.GPU:
+			sum += 1 + max(0, b.GPU.Devices-b.GPU.Room)
+		case b.Rule == affinity.PodTopologySpread && !b.Missing:
+			w := int(b.Count + b.Self - b.Min - b.MaxSkew)
+			if n := lacks(b); n > 0 {
+				w = min(w, n)
+			}
+			sum += w
+		case b.Rule == affinity.NodePorts, b.Side == affinity.OwnAntiAffinity, b.Side == affinity.ExistingAntiAffinity:
+			sum += max(1, len(b.Pods))
+		case b.Missing:
+			sum += 2 // the label, and perhaps what it leads to
+		default:
+			sum++
+		}
+	}
+	return sum
+}
+
+// lacks is how many pods other domains need before the spread constraint passes, 0 if more pods would not help.
+func lacks(b *affinity.Blocker) int {
+	n := 0
+	for _, d := range b.Below {
+		n += int(d.Lacks)
+	}
+	return n
+}
+
+// prune leaves out what is not needed after all: of what was added greedily, and of all changes to the cluster where
+// one may do for what another one was meant for.
+func (s *search) prune() {
+	const most = 100 // it takes their square
+	first, point := s.fixed, s.settled
+	if s.doubtful {
+		first, point = s.ofPod, 0
+	}
+	for i := len(s.changes) - 1; i >= first && len(s.changes)-first <= most; i-- {
+		s.what.Restore(point)
+		rest := slices.Delete(slices.Clone(s.changes), i, i+1)
+		if s.helps(rest[first:]...) {
+			s.changes = rest
+		}
+	}
+}
