@@ -36,6 +36,7 @@ const mayImport = `
 	cache/eventlog:        berth cache internal/canonical
 	score:                 berth heap internal/invariants topology numa affinity cache golang.org/x/sync
 	score/policy:          berth topology affinity score
+	score/explain:         berth topology affinity score
 
 	internal/reference:     berth
 	internal/reference/gpu: berth

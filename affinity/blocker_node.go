@@ -2,6 +2,8 @@ package affinity
 
 import (
 	"iter"
+	"maps"
+	"slices"
 
 	"github.com/berth-go/berth"
 	"github.com/berth-go/berth/topology"
@@ -49,4 +51,9 @@ func (g *Graph) NominatedTo(n topology.NodeID) iter.Seq2[berth.PodKey, *berth.Po
 			}
 		}
 	}
+}
+
+// Namespaces iterates over the names of the namespaces whose labels are known, ascending.
+func (g *Graph) Namespaces() iter.Seq[string] {
+	return slices.Values(slices.Sorted(maps.Keys(g.namespaces)))
 }

@@ -98,6 +98,15 @@ func (c *Change) String() string {
 	return string(c.Kind)
 }
 
+// ofPod reports whether the change is one to the pod to place.
+func (c Change) ofPod() bool {
+	switch c.Kind {
+	case Tolerate, AcceptGPUModel, DropNodeName, DropNodeSelector, DropNodeAffinity, DropPodAffinity:
+		return true
+	}
+	return false
+}
+
 // Suggestion is what would make a node feasible: all of Changes together.
 type Suggestion struct {
 	Changes []Change `json:"changes"`

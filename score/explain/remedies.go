@@ -17,10 +17,13 @@ func (s *search) alone(blockers []affinity.Blocker) (pod, node []Change) {
 			*to = append(*to, c)
 		}
 	}
+	// A node controller taints the nodes that are cordoned: who tolerates that taint tolerates the cordon.
+	cordon := berth.Taint{Key: berth.TaintNodeUnschedulable, Effect: berth.NoSchedule}
+	tolerated := slices.ContainsFunc(blockers, func(b affinity.Blocker) bool { return b.Taint == cordon })
 	var selection []affinity.Blocker
 	for _, b := range blockers {
 		switch {
-		case b.Rule == affinity.NodeUnschedulable:
+		case b.Rule == affinity.NodeUnschedulable && !tolerated:
 			add(&node, Change{Kind: Uncordon, Node: s.node})
 		case b.Rule == affinity.NodeName:
 			add(&pod, Change{Kind: DropNodeName})
@@ -55,7 +58,7 @@ func (s *search) selection(unmet []affinity.Blocker) (pod, node []Change) {
 	s.doubtful = true
 	drop := false
 	for _, b := range unmet {
-		drop = drop || b.Index >= 0 && (s.dropNodes || b.ByField || b.Unmet.Key == "" || !s.relabelable(b.Unmet.Key))
+		drop = drop || b.Index >= 0 && (s.dropNodes || s.contradictory || b.ByField || b.Unmet.Key == "" || !s.relabelable(b.Unmet.Key))
 	}
 	term, keys := -1, make(map[string]bool)
 	for _, b := range unmet {
@@ -72,8 +75,8 @@ func (s *search) selection(unmet []affinity.Blocker) (pod, node []Change) {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		value, present, ok := assign(s.requirements(key, term))
 		switch {
-		case !ok && !s.dropNodes: // the requirements contradict each other
-			s.dropNodes = true
+		case !ok: // the term contradicts itself, or the nodeSelector
+			s.contradictory = true
 			return s.selection(unmet)
 		case present:
 			node = append(node, Change{Kind: SetLabel, Node: s.node, Key: key, Value: value})

@@ -40,6 +40,8 @@ type search struct {
 	doubtful, greedily bool
 	// dropNodes and dropPods give up the pod's node affinity and pod affinity.
 	dropNodes, dropPods bool
+	// contradictory: no label meets what the pod's node selector and affinity ask for together.
+	contradictory bool
 }
 
 // suggest returns the smallest suggestion that it finds, nil if it finds none. blockers are what blocks as things are.
@@ -49,6 +51,9 @@ func suggest(profile *affinity.Profile, pod *berth.Pod, node string, blockers []
 	for range 4 {
 		s := &search{profile: profile, graph: profile.Graph(), asked: pod, node: node, id: id, dropNodes: dropNodes, dropPods: dropPods}
 		found, err := s.run(blockers)
+		if found != nil && s.doubtful {
+			s.keepWishes(found)
+		}
 		if found != nil || err != nil {
 			return found, err
 		}
@@ -108,6 +113,30 @@ func (s *search) run(blockers []affinity.Blocker) (*Suggestion, error) {
 		return nil, nil
 	}
 	return s.suggestion(bound), nil
+}
+
+// keepWishes takes back what was given up of the pod's wishes without need, as other changes happen to meet them.
+func (s *search) keepWishes(found *Suggestion) {
+	for i := len(found.Changes) - 1; i >= 0; i-- {
+		switch found.Changes[i].Kind {
+		case DropNodeSelector, DropNodeAffinity, DropPodAffinity:
+			rest := slices.Delete(slices.Clone(found.Changes), i, i+1)
+			if len(rest) > 0 && s.suffices(rest) {
+				found.Changes = rest
+			}
+		}
+	}
+}
+
+// suffices reports whether the node is feasible with the changes, tried afresh.
+func (s *search) suffices(changes []Change) bool {
+	t := &search{profile: s.profile, graph: s.graph, node: s.node, id: s.id, pod: changePod(s.asked, changes)}
+	var err error
+	if t.what, err = t.profile.WhatIf(t.pod); err != nil {
+		return false
+	}
+	defer t.what.End()
+	return t.helps(slices.DeleteFunc(slices.Clone(changes), Change.ofPod)...)
 }
 
 // suggestion returns what was found; bound is the number of changes below which there is nothing.
