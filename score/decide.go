@@ -10,12 +10,15 @@ import (
 
 // decide is the general path: a set of feasible nodes, a column a scorer, their weighted sum, its maximum.
 func (p *Pipeline) decide(ctx context.Context, pod *berth.Pod) (Decision, error) {
-	class, err := p.graph.Class(pod)
-	if err != nil {
+	if err := p.enter(ctx, pod); err != nil {
 		return Decision{}, err
 	}
-	p.in = Input{Pod: pod, Graph: p.graph, Class: class, ctx: ctx, serial: p.in.serial + 1}
-	defer func() { p.in.Pod, p.in.ctx, p.pass.ctx, p.signals.fallback.ctx = nil, nil, nil, nil }() // the caller's, not to be kept
+	defer p.leave()
+	var plugins []PluginID
+	if p.registry != nil {
+		plugins = p.registry.Plugins(pod)
+		p.with.take(p, plugins)
+	}
 	if err := p.findFeasible(pod); err != nil {
 		return Decision{}, err
 	}
@@ -34,9 +37,9 @@ func (p *Pipeline) decide(ctx context.Context, pod *berth.Pod) (Decision, error)
 		return Decision{}, p.unschedulable(pod)
 	}
 	best := p.pass.winner()
-	d := Decision{Node: p.graph.Topology().Name(best), Score: p.pass.total[best], Signals: outcomes, Feasible: len(p.nodes)}
-	if len(p.scorers) > 0 {
-		d.Own = make([]int64, len(p.scorers))
+	d := Decision{Node: p.graph.Topology().Name(best), Score: p.pass.total[best], Signals: outcomes, Plugins: plugins, Feasible: len(p.nodes)}
+	if len(p.with.scorers) > 0 {
+		d.Own = make([]int64, len(p.with.scorers))
 	}
 	for i := range d.Own {
 		d.Own[i] = p.pass.columns[i][best]
@@ -55,10 +58,36 @@ func (p *Pipeline) decide(ctx context.Context, pod *berth.Pod) (Decision, error)
 	return d, nil
 }
 
+// enter begins a decision: from now on p.in is about the pod.
+func (p *Pipeline) enter(ctx context.Context, pod *berth.Pod) error {
+	class, err := p.graph.Class(pod)
+	if err != nil {
+		return err
+	}
+	p.in = Input{Pod: pod, Graph: p.graph, Class: class, ctx: ctx, serial: p.in.serial + 1}
+	return nil
+}
+
+// leave drops what is the caller's and not to be kept.
+func (p *Pipeline) leave() {
+	p.in.Pod, p.in.ctx, p.pass.ctx, p.signals.fallback.ctx = nil, nil, nil, nil
+}
+
+// reenter goes back to the decision on the pod that was the last, if p.in is about that, so that what plugins put into slots
+// is there.
+func (p *Pipeline) reenter(ctx context.Context, pod *berth.Pod) error {
+	serial := p.in.serial
+	if err := p.enter(ctx, pod); err != nil {
+		return err
+	}
+	p.in.serial = serial
+	return nil
+}
+
 // score brings the sums of all nodes, and takes out those that sources refuse.
 func (p *Pipeline) score(ctx context.Context) ([]Outcome, error) {
 	if len(p.signals.all) == 0 {
-		chosen, err := p.pass.score(ctx, p.scorers, true)
+		chosen, err := p.pass.score(ctx, p.with.scorers, true)
 		if err == nil && !chosen {
 			err = p.pass.choose()
 		}
@@ -66,7 +95,7 @@ func (p *Pipeline) score(ctx context.Context) ([]Outcome, error) {
 	}
 	fetches := p.signals.start(p)
 	defer stop(fetches)
-	if _, err := p.pass.score(ctx, p.scorers, false); err != nil {
+	if _, err := p.pass.score(ctx, p.with.scorers, false); err != nil {
 		return nil, err
 	}
 	if err := p.signals.prepare(ctx, fetches); err != nil {
@@ -117,7 +146,7 @@ func (p *Pipeline) pickDevices(n topology.NodeID) (devices []int, err error) {
 	if p.in.Pod.GPU.Count == 0 {
 		return nil, nil
 	}
-	for _, s := range p.scorers {
+	for _, s := range p.with.scorers {
 		if picker, ok := s.Scorer.(DevicePicker); ok {
 			err = p.pass.guard(s, func() error {
 				devices = picker.PickDevices(&p.in, n)

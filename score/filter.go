@@ -6,7 +6,7 @@ import "fmt"
 func (p *Pipeline) filter() error {
 	p.refused = p.refused[:0]
 	left := p.feasible.Len()
-	for _, f := range p.filters {
+	for _, f := range p.with.filters {
 		if left == 0 {
 			return nil
 		}

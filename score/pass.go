@@ -178,10 +178,10 @@ func (p *pass) part(worker int, chunk []topology.NodeID) error {
 		if !p.ask[i] {
 			continue
 		}
-		if i > 0 && p.ctx.Err() != nil {
-			return p.ctx.Err()
-		}
 		if err := p.scorePart(i, s, chunk); err != nil {
+			return err
+		}
+		if err := p.ctx.Err(); err != nil {
 			return err
 		}
 	}

@@ -12,16 +12,19 @@ import (
 
 // Pipeline decides on the pods of one graph under one Config. Make one with New.
 type Pipeline struct {
-	graph   *affinity.Graph
-	profile *affinity.Profile
-	filters []Filter
-	scorers []*scorer
-	workers int
-	signals signals
-	columns columnCache
-	pass    pass
+	graph     *affinity.Graph
+	profile   *affinity.Profile
+	filters   []Filter
+	scorers   []*scorer
+	reservers []Reserver
+	registry  *Registry
+	workers   int
+	signals   signals
+	columns   columnCache
+	pass      pass
 
 	// scratch, reused by the next decision
+	with     with
 	in       Input
 	feasible topology.NodeSet
 	before   topology.NodeSet
@@ -45,7 +48,7 @@ func New(g *affinity.Graph, cfg Config) (*Pipeline, error) {
 	if cfg.Workers < 0 {
 		return nil, fmt.Errorf("%w: Workers is %d", ErrConfig, cfg.Workers)
 	}
-	p := &Pipeline{graph: g, profile: profile, workers: cfg.Workers, columns: newColumnCache(cfg.MaxColumnBytes)}
+	p := &Pipeline{graph: g, profile: profile, workers: cfg.Workers, registry: cfg.Registry, columns: newColumnCache(cfg.MaxColumnBytes)}
 	p.pass.init(p)
 	if err := p.signals.init(p, cfg.Signals); err != nil {
 		return nil, err
@@ -61,6 +64,12 @@ func New(g *affinity.Graph, cfg Config) (*Pipeline, error) {
 		names[f.Name()] = true
 	}
 	p.filters = slices.Clone(cfg.Filters)
+	for i, r := range cfg.Reservers {
+		if r == nil {
+			return nil, fmt.Errorf("%w: Reservers[%d] is nil", ErrConfig, i)
+		}
+	}
+	p.reservers = slices.Clone(cfg.Reservers)
 	clear(names)
 	for i, w := range cfg.Scorers {
 		switch {
@@ -77,6 +86,7 @@ func New(g *affinity.Graph, cfg Config) (*Pipeline, error) {
 		}
 		p.scorers = append(p.scorers, newScorer(w))
 	}
+	p.with.take(p, nil)
 	return p, nil
 }
 
@@ -93,8 +103,11 @@ type Decision struct {
 	Score int64
 	// Builtin are the built-in scores of the node, 0..100, before their weights; 0 for one whose weight is 0.
 	Builtin [affinity.Scorers]int64
-	// Own are the scores of the pipeline's scorers, in their order, after normalising and before their weights.
+	// Own are the scores of the pipeline's scorers, in their order, then of those of Plugins, after normalising and before
+	// their weights.
 	Own []int64
+	// Plugins are those of Config.Registry that served the pod.
+	Plugins []PluginID
 	// Signals is what became of the pipeline's signals, in their order.
 	Signals []Outcome
 	// Devices are the GPUs that a DevicePicker chose; nil leaves them to Graph.Bind.
@@ -144,26 +157,7 @@ func (p *Pipeline) DecideContext(ctx context.Context, pod *berth.Pod) (Decision,
 func interrupted(err error) error { return fmt.Errorf("score: the decision was interrupted: %w", err) }
 
 func (p *Pipeline) hasPlugins() bool {
-	return len(p.scorers) > 0 || len(p.filters) > 0 || len(p.signals.all) > 0
-}
-
-// Place decides and binds the pod.
-func (p *Pipeline) Place(pod *berth.Pod) (Decision, error) {
-	return p.PlaceContext(context.Background(), pod)
-}
-
-// PlaceContext decides as DecideContext does and binds the pod.
-func (p *Pipeline) PlaceContext(ctx context.Context, pod *berth.Pod) (Decision, error) {
-	d, err := p.DecideContext(ctx, pod)
-	if err != nil {
-		return d, err
-	}
-	if len(d.Devices) > 0 {
-		placed := *pod
-		placed.GPU.Devices = d.Devices
-		pod = &placed
-	}
-	return d, p.graph.Bind(pod, d.Node)
+	return len(p.scorers) > 0 || len(p.filters) > 0 || len(p.signals.all) > 0 || p.registry != nil
 }
 
 func (p *Pipeline) unschedulable(pod *berth.Pod) error {

@@ -144,6 +144,7 @@ func TestConfigErrors(t *testing.T) {
 		"huge weight":       {score.Config{Scorers: []score.Weighted{{Scorer: constant{}, Weight: 1<<20 + 1}}}, score.ErrConfig, "weight 1048577"},
 		"name twice":        {score.Config{Scorers: []score.Weighted{one, one}}, score.ErrConfig, `Scorers[1]: the name "constant" is taken`},
 		"no filter":         {score.Config{Filters: []score.Filter{nil}}, score.ErrConfig, "Filters[0] is nil"},
+		"no reserver":       {score.Config{Reservers: []score.Reserver{nil}}, score.ErrConfig, "Reservers[0] is nil"},
 		"filter twice":      {score.Config{Filters: []score.Filter{without("x"), without("x")}}, score.ErrConfig, `Filters[1]: the name "x" is taken`},
 		"negative workers":  {score.Config{Workers: -1}, score.ErrConfig, "Workers is -1"},
 		"negative memory":   {score.Config{MaxColumnBytes: -1}, score.ErrConfig, "MaxColumnBytes is -1"},

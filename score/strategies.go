@@ -10,6 +10,10 @@ type Config struct {
 	Filters []Filter
 	// Scorers are added to the built-in scores (see ProfileConfig.NoScores).
 	Scorers []Weighted
+	// Reservers are told where a pod goes, in their order.
+	Reservers []Reserver
+	// Registry holds more plugins, which are used after those above. It may change between decisions.
+	Registry *Registry
 	// Signals are scores, and refusals, that may be late.
 	Signals []Signal
 	// Workers is how many goroutines a decision may use for scorers that are Concurrent, the caller's among them; they live

@@ -139,7 +139,7 @@ func (n *node) checkSignature(s signature) fault {
 	n.reads |= s.reads
 	least, most := len(s.params)-s.optional, len(s.params)
 	if s.repeats {
-		most = max(most, len(n.args))
+		most = -1
 	}
 	if f := n.checkCount(least, most); f.detail != "" {
 		return f
@@ -167,17 +167,25 @@ func (n *node) wrongType(arg int, want Type) fault {
 	return faultAt(n.args[arg], "argument %d of %s is a %v, want a %v", arg+1, n.text, n.args[arg].typ, want)
 }
 
+// checkCount checks the number of arguments, of which there may be any number from least on if most is less than that.
 func (n *node) checkCount(least, most int) fault {
 	got := len(n.args)
 	switch {
-	case got >= least && got <= most:
+	case got >= least && (got <= most || most < least):
 		return fault{}
 	case least == most:
-		return faultAt(n, "%s takes %d arguments, and has %d", n.text, least, got)
+		return faultAt(n, "%s takes %s, and has %d", n.text, arguments(least), got)
 	case got < least:
-		return faultAt(n, "%s takes %d arguments at least, and has %d", n.text, least, got)
+		return faultAt(n, "%s takes %s at least, and has %d", n.text, arguments(least), got)
 	}
-	return faultAt(n, "%s takes %d arguments at most, and has %d", n.text, most, got)
+	return faultAt(n, "%s takes %s at most, and has %d", n.text, arguments(most), got)
+}
+
+func arguments(n int) string {
+	if n == 1 {
+		return "1 argument"
+	}
+	return fmt.Sprintf("%d arguments", n)
 }
 
 // signature is the type of a built-in function.

@@ -29,7 +29,7 @@ type token struct {
 func (t token) String() string {
 	switch t.kind {
 	case endToken:
-		return "end of expression"
+		return "end of source"
 	case numberToken:
 		return "number " + t.num.String()
 	case textToken:
@@ -64,8 +64,7 @@ func (l *lexer) next() (t token, fault string) {
 	default:
 		t.kind, t.text = signToken, l.sign()
 		if t.text == "" {
-			r, _ := utf8.DecodeRuneInString(l.src[l.off:])
-			return t, "unexpected character " + strconv.QuoteRune(r)
+			return t, l.strange()
 		}
 	}
 	return t, fault
@@ -140,6 +139,19 @@ func (l *lexer) sign() string {
 		return l.take(1)
 	}
 	return ""
+}
+
+// strange says that no token begins with the next character.
+func (l *lexer) strange() string {
+	r, _ := utf8.DecodeRuneInString(l.src[l.off:])
+	fault := "unexpected character " + strconv.QuoteRune(r)
+	switch r {
+	case '=', '&', '|':
+		return fault + ", want " + strconv.Quote(string([]rune{r, r}))
+	case '\'', '`':
+		return fault + ": texts are in double quotes"
+	}
+	return fault
 }
 
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }

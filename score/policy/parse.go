@@ -271,7 +271,11 @@ func isShort(resource string) bool { return resource == "cpu" || resource == "me
 // call reads the arguments of a call. The functions and, or and not are the operators.
 func (p *parser) call(t token) *node {
 	n := &node{kind: call, at: t.at, text: t.text, own: p.function(t.text)}
-	if n.own == nil && !isBuiltin(t.text) {
+	switch {
+	case n.own != nil || isBuiltin(t.text):
+	case isReserved(t.text):
+		return p.fail(ErrType, t.at, "%s is not a function", t.text)
+	default:
 		return p.fail(ErrType, t.at, "unknown function %s", t.text)
 	}
 	if !p.descend(t.at) {

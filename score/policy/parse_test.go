@@ -43,6 +43,7 @@ func TestFaultsAreSaidWithLineAndColumn(t *testing.T) {
 	text := strings.Join(out, "\n\n") + "\n"
 	if *rewrite {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+		return
 	}
 	require.Equal(t, string(golden), text)
 }
@@ -60,7 +61,7 @@ func TestFaultsAreOfAKind(t *testing.T) {
 		{"bytes that are not UTF-8", "true\n && \"\xff\"", ErrSyntax, 2, 6},
 		{"an unknown function", "f()", ErrType, 1, 1},
 		{"a source that is too long", strings.Repeat(" ", 17<<10) + "true", ErrLimit, 1, 1},
-		{"too many operands", "true" + strings.Repeat(" && true", 1000), ErrLimit, 1, 7997},
+		{"too many operands", "true" + strings.Repeat(" && true", 1000), ErrLimit, 1, 8001},
 		{"too many parentheses", deep, ErrLimit, 1, 201},
 		{"operators that nest too deeply", strings.Repeat("!", 150) + "true", ErrLimit, 1, 51},
 		{"calls that nest too deeply", strings.Repeat("abs(", 120) + "1" + strings.Repeat(")", 120) + " > 1", ErrLimit, 1, 81},
