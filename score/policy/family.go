@@ -59,11 +59,11 @@ func (f *family) narrow(r *run, s *topology.NodeSet) {
 // repair looks again at the valid nodes that changed, if they are few, or takes them for not valid.
 func (f *family) repair(r *run, m *member) {
 	changed, now, ok := r.graph.Changes(m.seen)
-	if m.epoch != r.epoch || !ok {
+	switch {
+	case m.epoch != r.epoch || !ok:
 		m.valid.Clear()
 		changed = nil
-	}
-	if m.epoch == r.epoch && len(changed) == 0 {
+	case len(changed) == 0:
 		return
 	}
 	m.epoch = 0 // in case a function of the user's panics
