@@ -96,6 +96,15 @@ func (p *Pipeline) Graph() *affinity.Graph { return p.graph }
 // Profile returns the profile of the pipeline: verdicts for single nodes, feasible sets, columns of built-in scores.
 func (p *Pipeline) Profile() *affinity.Profile { return p.profile }
 
+// SetWorkers changes Config.Workers for the decisions to come, say to the limit of a Limiter. The error wraps ErrConfig.
+func (p *Pipeline) SetWorkers(n int) error {
+	if n < 0 {
+		return fmt.Errorf("%w: %d workers", ErrConfig, n)
+	}
+	p.workers = n
+	return nil
+}
+
 // Decision is where a pod goes, and why.
 type Decision struct {
 	Node string

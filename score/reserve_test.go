@@ -102,8 +102,9 @@ func TestUnplace(t *testing.T) {
 type remembering struct {
 	constant
 	slot score.Slot[string]
-	key  struct{}
 }
+
+type contextKey struct{}
 
 func (r *remembering) Prepare(in *score.Input, _ []topology.NodeID) error {
 	r.slot.Put(in, in.Pod.Name)
@@ -114,7 +115,7 @@ func (r *remembering) Reserve(in *score.Input, _ topology.NodeID) error {
 	if v, ok := r.slot.Get(in); !ok || v != in.Pod.Name {
 		return errors.New("the slot is empty")
 	}
-	if in.Context().Value(r.key) != "v" {
+	if in.Context().Value(contextKey{}) != "v" {
 		return errors.New("the context is another")
 	}
 	return nil
@@ -129,7 +130,7 @@ func TestReserversSeeTheDecisionsSlotsAndContext(t *testing.T) {
 	p, err := score.New(three(t), cfg)
 	require.NoError(t, err)
 	for _, name := range []string{"p", "q"} {
-		_, err = p.PlaceContext(context.WithValue(t.Context(), r.key, "v"), plainPod(name))
+		_, err = p.PlaceContext(context.WithValue(t.Context(), contextKey{}, "v"), plainPod(name))
 		require.NoError(t, err)
 	}
 }

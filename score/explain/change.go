@@ -73,11 +73,17 @@ func (c *Change) String() string {
 	case RemoveLabel:
 		return fmt.Sprintf("remove label %s from %s", c.Key, c.Node)
 	case AddResource:
+		if c.Resource == berth.ResourcePods {
+			return fmt.Sprintf("raise the number of pods that %s allows by %d", c.Node, c.Amount)
+		}
 		return fmt.Sprintf("add %s to %s", amountText(c.Resource, c.Amount), c.Node)
 	case AddGPUs:
-		return fmt.Sprintf("add %d GPUs to %s", c.Amount, c.Node)
+		if c.Model != "" {
+			return fmt.Sprintf("add %s of model %s to %s", gpusText(c.Amount), c.Model, c.Node)
+		}
+		return fmt.Sprintf("add %s to %s", gpusText(c.Amount), c.Node)
 	case AddPod:
-		return fmt.Sprintf("place one more pod with %s of %s in %s=%s (say on %s)", labelsText(c.Labels), c.Namespace, c.Key, c.Value, c.Node)
+		return fmt.Sprintf("place one more pod with %s (namespace %s) in %s=%s, say on %s", labelsText(c.Labels), c.Namespace, c.Key, c.Value, c.Node)
 	case EndNomination:
 		return fmt.Sprintf("end the nomination of pod %v to %s", c.Pod, c.Node)
 	case RemovePod:
@@ -209,7 +215,14 @@ func labelsText(labels map[string]string) string {
 	return selectorText(&berth.LabelSelector{MatchLabels: labels})
 }
 
-// amountText writes an amount of a resource as one says it: "1.5 cpu", "2Gi memory", "1 pods".
+func gpusText(n int64) string {
+	if n == 1 {
+		return "1 GPU"
+	}
+	return fmt.Sprintf("%d GPUs", n)
+}
+
+// amountText writes an amount of a resource as one says it: "1.5 cpu", "2Gi memory".
 func amountText(resource string, amount int64) string {
 	switch {
 	case resource == berth.ResourceCPU:

@@ -91,7 +91,10 @@ func (ev *evaluation) filter(in *score.Input, feasible *topology.NodeSet) error 
 		if err := guard(f.Name(), func() error { return f.Filter(in, feasible) }); err != nil {
 			return err
 		}
-		feasible.Intersect(before)
+		left := feasible.Len()
+		if feasible.Intersect(before); feasible.Len() < left {
+			return fmt.Errorf("explain: %s: %w: the filter added %d nodes", f.Name(), score.ErrPlugin, left-feasible.Len())
+		}
 		before.Subtract(feasible)
 		ev.filtered[i] = *before
 	}

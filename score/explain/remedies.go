@@ -214,17 +214,23 @@ func (s *search) additions(b *affinity.Blocker) []Change {
 	return nil
 }
 
+// moreGPUs returns as many more GPUs as are missing, and as many as are missing if nominated pods take of them what they
+// could not get so far.
 func (s *search) moreGPUs(gpu *affinity.GPUShortfall) []Change {
 	const most = 64
-	more := s.pod.GPU.Count - gpu.Room
-	if gpu.Devices+more > most || more <= 0 {
-		return nil
+	missing := s.pod.GPU.Count - gpu.Room
+	for _, p := range s.graph.NominatedTo(s.id) {
+		missing += p.GPU.Count
 	}
-	c := Change{Kind: AddGPUs, Node: s.node, Amount: int64(more)}
-	if gpu.Devices == 0 && len(s.pod.GPU.Models) > 0 {
-		c.Model = s.pod.GPU.Models[0]
+	var cs []Change
+	for n := s.pod.GPU.Count - gpu.Room; n <= missing && gpu.Devices+n <= most; n++ {
+		c := Change{Kind: AddGPUs, Node: s.node, Amount: int64(n)}
+		if gpu.Devices == 0 && len(s.pod.GPU.Models) > 0 {
+			c.Model = s.pod.GPU.Models[0]
+		}
+		cs = append(cs, c)
 	}
-	return []Change{c}
+	return cs
 }
 
 // newLabels returns the values that the node could be given for a topology key that it lacks: those that others have, and

@@ -3,6 +3,8 @@ package explain
 import (
 	"fmt"
 	"strings"
+
+	"github.com/berth-go/berth"
 )
 
 // tree is a text and what belongs to it.
@@ -98,9 +100,11 @@ func (c *Count) name() string {
 func (c *Candidate) addTo(t *tree) {
 	var terms []string
 	for _, term := range c.Terms {
-		if term.Weight == 1 {
+		switch {
+		case term.Points == 0:
+		case term.Weight == 1:
 			terms = append(terms, fmt.Sprintf("%s %d", term.Plugin, term.Score))
-		} else {
+		default:
 			terms = append(terms, fmt.Sprintf("%s %d*%d", term.Plugin, term.Weight, term.Score))
 		}
 	}
@@ -169,6 +173,8 @@ func (o *Obstacle) String() string {
 		return o.unmet()
 	case o.Port != nil:
 		return fmt.Sprintf("port %d/%s on %s is held by %s", o.Port.Port, o.Port.Protocol, o.Port.HostIP, o.pods())
+	case o.Shortfall != nil && o.Shortfall.Resource == berth.ResourcePods:
+		return fmt.Sprintf("no room for one more pod: %d of %d are there", o.Shortfall.Used, o.Shortfall.Allocatable)
 	case o.Shortfall != nil:
 		f := o.Shortfall
 		return fmt.Sprintf("%s missing: requested %s, used %s of %s", amountText(f.Resource, f.Missing), bare(f.Resource, f.Requested),
@@ -213,7 +219,10 @@ func (o *Obstacle) gpu() string {
 	if g.Devices > 0 && g.WrongModel {
 		return fmt.Sprintf("the node's GPUs are of model %s", g.Model)
 	}
-	return fmt.Sprintf("%d GPUs with %d milli each requested, %d of %d have room", g.Count, g.Milli, g.Room, g.Devices)
+	if g.Milli < berth.GPUMilli {
+		return fmt.Sprintf("%d milli of a GPU requested, %d of %d have room", g.Milli, g.Room, g.Devices)
+	}
+	return fmt.Sprintf("%s requested, %d of %d free", gpusText(int64(g.Count)), g.Room, g.Devices)
 }
 
 // skew says how many may come after how many came elsewhere.

@@ -28,9 +28,13 @@ func presets() []gen.Options {
 }
 
 func newWorld(seed uint64) (*world, error) {
+	return newWorldOf(seed, func(rng *rand.Rand, o *gen.Options) { o.Nodes, o.Pods = 1+rng.IntN(20), rng.IntN(60) })
+}
+
+func newWorldOf(seed uint64, size func(*rand.Rand, *gen.Options)) (*world, error) {
 	w := &world{rng: rand.New(rand.NewPCG(seed, 41))}
 	opts := presets()[seed%uint64(len(presets()))]
-	opts.Nodes, opts.Pods = 1+w.rng.IntN(20), w.rng.IntN(60)
+	size(w.rng, &opts)
 	w.gen = gen.New(w.rng, opts)
 	var err error
 	if w.graph, err = affinity.New(affinity.Config{Seed: seed}); err != nil {

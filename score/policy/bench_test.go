@@ -94,8 +94,8 @@ func BenchmarkPolicy(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			e, err := Parse(tenOfNode, Config{})
 			require.NoError(b, err)
-			c := compiler{program: &program{}}
-			f := &Filter{root: compile(&c, e.root)}
+			c := newCompiler(false)
+			f := &Filter{root: compile(c, e.root)}
 			f.run = c.newRun()
 			in, set := benchInput(b, g, 1000), &topology.NodeSet{}
 			b.ReportAllocs()

@@ -17,10 +17,10 @@ type blockOf func(r *run, first topology.NodeID, present uint64) (values *block,
 
 // blocks compiles a number of a family to blocks.
 func (c *compiler) blocks(n *node) blockOf {
-	of := c.number(n)
 	var own block
 	switch {
 	case !n.readsNode():
+		of := c.number(n)
 		return func(r *run, _ topology.NodeID, _ uint64) (*block, uint64) {
 			x, ok := of(r, topology.None)
 			if !ok {
@@ -45,6 +45,7 @@ func (c *compiler) blocks(n *node) blockOf {
 			return &own, missing | n.kind.computeBlock(&own, x, y)
 		}
 	}
+	of := c.number(n)
 	return func(r *run, first topology.NodeID, present uint64) (*block, uint64) {
 		missing := uint64(0)
 		for ; present != 0; present &= present - 1 {

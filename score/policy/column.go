@@ -9,8 +9,7 @@ import (
 // column is a number that depends on nothing but the node, by NodeID. It is made once and repaired for the nodes that
 // changed since. All parts of an expression that are the same number share it.
 type column struct {
-	source string
-	of     numberOf
+	of numberOf
 
 	values  []Number // of whole words of nodes
 	missing []uint64 // a bit for each node
@@ -20,18 +19,17 @@ type column struct {
 
 // column returns the column of n for a family.
 func (c *compiler) column(n *node) *column {
-	e := Expr{root: n}
-	source := e.String()
-	i := slices.IndexFunc(c.columns, func(o *column) bool { return o.source == source })
-	if i < 0 {
+	source := (&Expr{root: n}).String()
+	of := c.columns[source]
+	if of == nil {
 		inner := compiler{program: c.program}
-		i = len(c.columns)
-		c.columns = append(c.columns, &column{source: source, of: inner.number(n)})
+		of = &column{of: inner.number(n)}
+		c.columns[source] = of
 	}
-	if f := c.columnsOf; !slices.Contains(f.columns, c.columns[i]) {
-		f.columns = append(f.columns, c.columns[i])
+	if f := c.columnsOf; !slices.Contains(f.columns, of) {
+		f.columns = append(f.columns, of)
 	}
-	return c.columns[i]
+	return of
 }
 
 func (c *column) at(n topology.NodeID) (Number, bool) {

@@ -25,7 +25,7 @@ type program struct {
 	once   []valueOf // parts that do not depend on the node, and are evaluated when first asked for
 	calls  []int     // calls of the user's functions, by number of arguments
 
-	columns []*column // of families
+	columns map[string]*column // of families, by expression
 }
 
 // compiler turns a syntax tree into closures and set operations.
@@ -38,6 +38,10 @@ type compiler struct {
 	// columnsOf is the family that the part at hand belongs to, if any: numbers that depend on the node alone are read from
 	// columns.
 	columnsOf *family
+}
+
+func newCompiler(keep bool) *compiler {
+	return &compiler{program: &program{columns: make(map[string]*column)}, keep: keep}
 }
 
 func (c *compiler) key(label string) int {

@@ -164,6 +164,9 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		requireRoundTrip(t, e)
+		if strings.Count(source, "count") > 3 {
+			return // counting within counting takes the naive evaluator nodes times nodes times ...
+		}
 		graph.T = t
 		graph.evaluate(e)
 	})

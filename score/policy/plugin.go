@@ -22,7 +22,7 @@ func NewFilter(name string, e *Expr) (*Filter, error) {
 	if e.Type() != BoolType {
 		return nil, fmt.Errorf("%w: filter %q is a %v, want a bool: %v", ErrType, name, e.Type(), e)
 	}
-	c := compiler{program: &program{}, keep: true}
+	c := newCompiler(true)
 	root := c.set(e.root)
 	return &Filter{name: name, root: root, run: c.program.newRun()}, nil
 }
@@ -67,7 +67,7 @@ func NewScorer(name string, e *Expr) (score.Scorer, error) {
 	if e.Type() != NumberType {
 		return nil, fmt.Errorf("%w: score %q is a %v, want a number: %v", ErrType, name, e.Type(), e)
 	}
-	c := compiler{program: &program{}}
+	c := newCompiler(false)
 	s := &scorer{name: name, number: c.number(e.root), program: c.program}
 	if e.root.reads&ReadsCluster == 0 {
 		return localScorer{s}, nil
