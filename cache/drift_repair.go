@@ -177,11 +177,17 @@ func (r *repair) again() {
 	})
 }
 
-// back puts a pod back that was taken out, as it could not be updated because of err.
+// back puts a pod back that was taken out, as it could not be updated because of err. A pod that was assumed on a node which
+// is not known any more can't be assumed on it again.
 func (r *repair) back(old PodState, err error) (RepairAction, error) {
-	again := r.c.restorePod(&old)
-	if again != nil {
-		return Removed, fmt.Errorf("%w (and it is lost: %w)", err, again)
+	var lost error
+	if old.Assumed {
+		lost = r.c.AssumeUntil(old.Spec, old.Spec.NodeName, old.Deadline)
+	} else {
+		lost = r.c.AddPod(old.Spec)
+	}
+	if lost != nil {
+		return Removed, fmt.Errorf("%w (and it is gone: %w)", err, lost)
 	}
 	return NotRepaired, err
 }

@@ -45,8 +45,10 @@ func (e *TornError) Error() string {
 
 // CorruptError tells that a record is not as it was written, or says what cannot be. What is before it is good.
 type CorruptError struct {
-	// Position is where the record begins.
+	// Position is where the good part ends: before the record, or before the checkpoint that it is in.
 	Position Position
+	// Offset is where the record begins.
+	Offset int64
 	// Reason says what is wrong.
 	Reason string
 	// Err is the cause, if there is one.
@@ -55,7 +57,7 @@ type CorruptError struct {
 
 // Error says where and why.
 func (e *CorruptError) Error() string {
-	s := fmt.Sprintf("eventlog: log is corrupt at byte %d, after version %d: %s", e.Position.Offset, e.Position.Version, e.Reason)
+	s := fmt.Sprintf("eventlog: log is corrupt at byte %d, after version %d: %s", e.Offset, e.Position.Version, e.Reason)
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}

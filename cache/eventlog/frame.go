@@ -92,38 +92,41 @@ func (f *frames) header() error {
 	want := appendHeader(nil)
 	got := make([]byte, headerSize)
 	n, err := io.ReadFull(f.r, got)
-	switch {
-	case !bytes.Equal(got[:min(n, len(magic))], want[:min(n, len(magic))]):
-		if bytes.Count(got[:n], []byte{0}) == n {
-			return f.damaged(got[:n], int64(n), "the header is empty")
-		}
-		return fmt.Errorf("%w: it does not begin with %q", ErrFormat, magic)
-	case err != nil:
-		return f.ended(n, err)
-	case !bytes.Equal(got, want):
-		return fmt.Errorf("%w: the format is %d, known is %d", ErrFormat, binary.LittleEndian.Uint32(got[len(magic):]), format)
+	got = got[:n]
+	good := 0
+	for good < n && got[good] == want[good] {
+		good++
 	}
-	f.offset = int64(headerSize)
-	return nil
+	switch {
+	case good == headerSize:
+		f.offset = int64(headerSize)
+		return nil
+	case good == n:
+		return f.ended(n, err)
+	case onlyZeros(got[good:]):
+		if err := f.damaged(got, int64(n), ""); err != (bad{}) {
+			return err
+		}
+	}
+	if good < len(magic) {
+		return fmt.Errorf("%w: it does not begin with %q", ErrFormat, magic)
+	}
+	return fmt.Errorf("%w: the format is %x, known is %x", ErrFormat, got[len(magic):], want[len(magic):])
 }
 
 // ended turns the error of a read that had n bytes of a record.
 func (f *frames) ended(n int, err error) error {
-	switch err {
-	case io.EOF:
-		if n == 0 {
-			return io.EOF
-		}
-	case io.ErrUnexpectedEOF:
+	switch {
+	case err == io.EOF && n == 0:
+		return io.EOF
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
 		return torn{int64(n)}
-	default:
-		return fmt.Errorf("eventlog: reading at byte %d: %w", f.offset+int64(n), err)
 	}
-	return torn{int64(n)}
+	return fmt.Errorf("eventlog: reading at byte %d: %w", f.offset+int64(n), err)
 }
 
 // damaged tells a torn record from a corrupt one, when n bytes of it have been read that end in tail. Payloads end in a
-// brace, so one that ends in zeros has not been written to its end if only zeros follow.
+// brace, so one that ends in a zero was not written to its end, if only zeros follow.
 func (f *frames) damaged(tail []byte, n int64, reason string) error {
 	if tail[len(tail)-1] != 0 {
 		return bad{reason}
@@ -131,7 +134,7 @@ func (f *frames) damaged(tail []byte, n int64, reason string) error {
 	var chunk [4096]byte
 	for {
 		got, err := f.r.Read(chunk[:])
-		if bytes.Count(chunk[:got], []byte{0}) < got {
+		if !onlyZeros(chunk[:got]) {
 			return bad{reason}
 		}
 		if n += int64(got); err == io.EOF {
@@ -142,3 +145,5 @@ func (f *frames) damaged(tail []byte, n int64, reason string) error {
 		}
 	}
 }
+
+func onlyZeros(b []byte) bool { return bytes.Count(b, []byte{0}) == len(b) }

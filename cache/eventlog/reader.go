@@ -2,7 +2,6 @@ package eventlog
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 
 	"github.com/berth-go/berth"
@@ -13,6 +12,7 @@ import (
 type Reader struct {
 	frames frames
 	at     Position
+	start  int64 // of the last record
 	begun  bool
 	state  *cache.State // of the checkpoint
 	first  *event       // that begin read, if there is no checkpoint
@@ -21,7 +21,7 @@ type Reader struct {
 
 // NewReader returns a Reader of the log that r has from its beginning. It reads ahead.
 func NewReader(r io.Reader) *Reader {
-	return &Reader{frames: frames{r: bufio.NewReaderSize(r, 1<<16)}}
+	return &Reader{frames: frames{r: bufio.NewReaderSize(r, 1<<14)}}
 }
 
 // Position is the end of what was returned so far.
@@ -54,19 +54,11 @@ func (r *Reader) Next() (*cache.Event, error) {
 	if err := e.check(); err != nil {
 		return nil, r.corrupt("the record cannot be read", err)
 	}
-	if err := r.follows(e.Version); err != nil {
+	if err := follows(r.at.Version, e.Version, r.state == nil && r.at.Version == 0); err != nil {
 		return nil, r.corrupt("an event is missing", err)
 	}
 	r.at = Position{r.frames.offset, e.Version}
 	return e.cacheEvent(), nil
-}
-
-// follows is stricter than that of a Writer, for a checkpoint may be of version 0.
-func (r *Reader) follows(version uint64) error {
-	if r.state != nil && version != r.at.Version+1 {
-		return fmt.Errorf("%w: %d comes after %d", ErrGap, version, r.at.Version)
-	}
-	return follows(r.at.Version, version)
 }
 
 // next returns the next record, or nil and leaves the error in r.err.
@@ -74,6 +66,7 @@ func (r *Reader) next() *record {
 	if r.err != nil {
 		return nil
 	}
+	r.start = r.frames.offset
 	payload, err := r.frames.next()
 	switch err := err.(type) {
 	case nil:
@@ -96,7 +89,7 @@ func (r *Reader) next() *record {
 }
 
 func (r *Reader) corrupt(reason string, cause error) error {
-	r.err = &CorruptError{Position: r.at, Reason: reason, Err: cause}
+	r.err = &CorruptError{Position: r.at, Offset: r.start, Reason: reason, Err: cause}
 	return r.err
 }
 

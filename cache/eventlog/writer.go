@@ -22,16 +22,19 @@ type Writer struct {
 	w   io.Writer
 	buf []byte
 	at  Position
+	any bool // the next version may be any
 	err error
 }
 
 // NewWriter returns a Writer that begins a log on w. It may begin with an event of any version, or with a checkpoint. Nothing is
 // written before the first of them.
-func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w, any: true} }
 
 // Continue returns a Writer that goes on with a log at the position that Replay or a Reader ended with. The log must end there:
 // cut it first if it was torn.
-func Continue(w io.Writer, at Position) *Writer { return &Writer{w: w, at: at} }
+func Continue(w io.Writer, at Position) *Writer {
+	return &Writer{w: w, at: at, any: at.Version == 0}
+}
 
 // Position is the end of the log that was written.
 func (w *Writer) Position() Position { return w.at }
@@ -48,10 +51,10 @@ func (w *Writer) Append(events ...cache.Event) error {
 	if w.err != nil {
 		return w.err
 	}
-	b, version := w.begin(), w.at.Version
+	b, version, first := w.begin(), w.at.Version, w.any
 	for i := range events {
 		e := newEvent(&events[i])
-		if err := follows(version, e.Version); err != nil {
+		if err := follows(version, e.Version, first); err != nil {
 			return err
 		}
 		if err := e.check(); err != nil {
@@ -61,7 +64,7 @@ func (w *Writer) Append(events ...cache.Event) error {
 		if b, err = appendRecord(b, &record{Event: e}); err != nil {
 			return fmt.Errorf("eventlog: writing version %d, %v: %w", e.Version, e.Kind, err)
 		}
-		version = e.Version
+		version, first = e.Version, false
 	}
 	w.buf = b
 	if len(events) == 0 {
@@ -70,9 +73,9 @@ func (w *Writer) Append(events ...cache.Event) error {
 	return w.write(b, version)
 }
 
-// follows returns ErrGap if a version is not the one after the last. The first may be any.
-func follows(last, version uint64) error {
-	if version == 0 || last != 0 && version != last+1 {
+// follows returns ErrGap if a version is not the one after the last. The first may be any but 0.
+func follows(last, version uint64, first bool) error {
+	if version == 0 || !first && version != last+1 {
 		return fmt.Errorf("%w: %d comes after %d", ErrGap, version, last)
 	}
 	return nil
@@ -96,7 +99,7 @@ func (w *Writer) write(b []byte, version uint64) error {
 		w.err = fmt.Errorf("%w at byte %d: %w", ErrFailed, w.at.Offset, err)
 		return w.err
 	}
-	w.at = Position{w.at.Offset + int64(n), version}
+	w.at, w.any = Position{w.at.Offset + int64(n), version}, false
 	return nil
 }
 
