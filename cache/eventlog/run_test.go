@@ -93,7 +93,12 @@ func newDriver(seed uint64, o gen.Options) *driver {
 // step makes one change, perhaps none.
 func (d *driver) step(c *cache.Cache) {
 	node, pod := d.node[d.rng.IntN(len(d.node))], d.pods[d.rng.IntN(len(d.pods))]
-	if d.rng.IntN(4) > 0 {
+	switch d.rng.IntN(16) {
+	case 0:
+		d.commit(c)
+		return
+	case 1, 2, 3, 4:
+	default:
 		d.pod(c, &node, &pod)
 		return
 	}
@@ -139,4 +144,32 @@ func (d *driver) pod(c *cache.Cache, node *berth.Node, pod *berth.Pod) {
 		d.now = d.now.Add(10 * time.Millisecond)
 		c.Advance(d.now)
 	}
+}
+
+// commit makes several changes in one transaction.
+func (d *driver) commit(c *cache.Cache) {
+	r, err := c.NewReplica()
+	if err != nil {
+		panic(err)
+	}
+	t, err := r.Begin()
+	if err != nil {
+		panic(err)
+	}
+	for range 1 + d.rng.IntN(4) {
+		node, pod := d.node[d.rng.IntN(len(d.node))], d.pods[d.rng.IntN(len(d.pods))]
+		switch d.rng.IntN(6) {
+		case 0, 1:
+			_ = t.Place(&pod, node.Name)
+		case 2:
+			_ = t.Evict(pod.Key())
+		case 3:
+			_ = t.AddNode(&node)
+		case 4:
+			_ = t.RemoveNode(node.Name)
+		case 5:
+			_ = t.Cordon(node.Name, d.rng.IntN(2) == 0)
+		}
+	}
+	_ = t.CommitUntil(d.now.Add(time.Second))
 }
