@@ -93,7 +93,7 @@ func (n *node) checkEffect() fault {
 	case berth.NoSchedule, berth.PreferNoSchedule, berth.NoExecute:
 		return fault{}
 	}
-	return faultAt(last, "unknown taint effect %q, want %s, %s or %s", last.text, berth.NoSchedule, berth.PreferNoSchedule, berth.NoExecute)
+	return faultAt(last, "unknown taint effect %s, want %s, %s or %s", quoted(last.text), berth.NoSchedule, berth.PreferNoSchedule, berth.NoExecute)
 }
 
 // checkGeneric checks calls whose types depend on each other; special is false for all others.

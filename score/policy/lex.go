@@ -33,9 +33,17 @@ func (t token) String() string {
 	case numberToken:
 		return "number " + t.num.String()
 	case textToken:
-		return "text " + strconv.Quote(t.text)
+		return "text " + quoted(t.text)
 	}
-	return strconv.Quote(t.text)
+	return quoted(t.text)
+}
+
+// quoted quotes a text for an error, the beginning of a long one.
+func quoted(text string) string {
+	if runes := []rune(text); len(runes) > 40 {
+		return strconv.Quote(string(runes[:40])) + "..."
+	}
+	return strconv.Quote(text)
 }
 
 // lexer cuts a source into tokens.
@@ -60,7 +68,7 @@ func (l *lexer) next() (t token, fault string) {
 		t.num, fault = parseNumber(l.take(l.span(func(c byte) bool { return isWord(c) || c == '.' })))
 	case c == '"':
 		t.kind = textToken
-		t.text, fault = l.quoted()
+		t.text, fault = l.text()
 	default:
 		t.kind, t.text = signToken, l.sign()
 		if t.text == "" {
@@ -108,8 +116,8 @@ func (l *lexer) take(size int) string {
 	return s
 }
 
-// quoted reads a text in double quotes with the escapes of Go.
-func (l *lexer) quoted() (text, fault string) {
+// text reads a text in double quotes with the escapes of Go.
+func (l *lexer) text() (text, fault string) {
 	for end := l.off + 1; end < len(l.src) && l.src[end] != '\n'; end++ {
 		switch l.src[end] {
 		case '\\':

@@ -178,7 +178,8 @@ func (v naive) number(n *node) *big.Rat {
 		}
 		return whole(count)
 	case "twice":
-		return naiveArithmetic(add, v.number(arg(0)), v.number(arg(0)))
+		x := v.number(arg(0))
+		return naiveArithmetic(add, x, x)
 	case "market":
 		return whole(v.cluster.price)
 	case "bill":

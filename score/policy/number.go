@@ -85,7 +85,7 @@ func parseNumber(text string) (n Number, fault string) {
 	}
 	size, ok := unit(text[end:])
 	if !ok {
-		return 0, "unknown unit " + strconv.Quote(text[end:]) + ", want one of m k M G T P Ki Mi Gi Ti Pi"
+		return 0, "unknown unit " + quoted(text[end:]) + ", want one of m k M G T P Ki Mi Gi Ti Pi"
 	}
 	whole, places, point := strings.Cut(text[:end], ".")
 	if whole == "" || point && places == "" || strings.Contains(places, ".") {

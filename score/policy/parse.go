@@ -7,10 +7,7 @@ import (
 )
 
 // Expr is an expression that was parsed and found good. It never changes and may be used from several goroutines.
-type Expr struct {
-	root *node
-	size int
-}
+type Expr struct{ root *node }
 
 // Parse reads an expression. The error is an *Error, or wraps ErrConfig. O(length of the source).
 func Parse(source string, cfg Config) (*Expr, error) {
@@ -35,7 +32,7 @@ func Parse(source string, cfg Config) (*Expr, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	return &Expr{root, p.size}, nil
+	return &Expr{root}, nil
 }
 
 // Type returns the type of the expression.
@@ -262,7 +259,7 @@ func (p *parser) named(t token) *node {
 	case isReserved(t.text) || p.function(t.text) != nil:
 		return p.fail(ErrSyntax, t.at, "%s is a function: unexpected %v, want \"(\"", t.text, p.tok)
 	}
-	return p.fail(ErrType, t.at, "unknown name %q", t.text)
+	return p.fail(ErrType, t.at, "unknown name %s", quoted(t.text))
 }
 
 // isShort reports whether a resource may be written by its name alone, for what is free of it.
@@ -276,7 +273,7 @@ func (p *parser) call(t token) *node {
 	case isReserved(t.text):
 		return p.fail(ErrType, t.at, "%s is not a function", t.text)
 	default:
-		return p.fail(ErrType, t.at, "unknown function %s", t.text)
+		return p.fail(ErrType, t.at, "unknown function %s", quoted(t.text))
 	}
 	if !p.descend(t.at) {
 		return n

@@ -26,6 +26,14 @@ func (n *node) same(o *node) bool {
 	return true
 }
 
+func (n *node) size() int {
+	size := 1
+	for _, arg := range n.args {
+		size += arg.size()
+	}
+	return size
+}
+
 // TestFaultsAreSaidWithLineAndColumn reads expressions, separated by empty lines, each followed by its error.
 func TestFaultsAreSaidWithLineAndColumn(t *testing.T) {
 	const file = "testdata/errors.txt"
@@ -129,7 +137,7 @@ func TestExpressionsAreWrittenInInfixForm(t *testing.T) {
 
 func requireRoundTrip(t *testing.T, e *Expr) {
 	t.Helper()
-	again, err := Parse(e.String(), Config{Functions: (&cluster{}).functions(), MaxSource: 1 << 20, MaxNodes: e.size, MaxDepth: e.root.depth})
+	again, err := Parse(e.String(), Config{Functions: (&cluster{}).functions(), MaxSource: 1 << 20, MaxNodes: e.root.size(), MaxDepth: e.root.depth})
 	require.NoError(t, err, e)
 	require.True(t, e.root.same(again.root), "%v was read as %v", e, again)
 }
