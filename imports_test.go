@@ -35,6 +35,7 @@ const mayImport = `
 	cache:                 berth heap internal/invariants internal/canonical internal/ledger topology numa affinity github.com/google/btree golang.org/x/sync
 	cache/eventlog:        berth cache internal/canonical
 	score:                 berth heap internal/invariants topology numa affinity cache golang.org/x/sync
+	score/scoretest:       berth affinity topology score
 	score/policy:          berth topology affinity score
 	score/explain:         berth topology affinity score
 
