@@ -43,7 +43,7 @@ func Example() {
 	events, _ := again.EventsSince(at.Version)
 	fmt.Println(eventlog.Continue(&disk, at).Append(events...))
 	// Output:
-	// eventlog: log is torn at byte 224: the record after version 2 is incomplete, 48 bytes of it are there
+	// eventlog: log is torn at byte 218: the record after version 2 is incomplete, 48 bytes of it are there
 	// 2 true
 	// <nil>
 }

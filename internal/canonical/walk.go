@@ -11,8 +11,7 @@ import (
 	"github.com/berth-go/berth"
 )
 
-// unfit returns the first thing in v that JSON cannot carry, or nil. It is a typed nil's twin in no interface: callers
-// compare it before they return it as an error.
+// unfit returns the first thing in v that JSON cannot carry, or nil.
 func unfit(v any) *berth.Fault {
 	var fault *berth.Fault
 	walk("", reflect.ValueOf(v), func(path string, v reflect.Value) bool {
