@@ -33,7 +33,7 @@ type evaluation struct {
 // scoredGroup is a feasible group, or a single node of one that is an exception, with its raw scores.
 type scoredGroup struct {
 	t, fine tuple
-	top     topology.NodeID // the best node
+	top     standing // the best node
 	size    int
 	group   int32
 	single  bool
@@ -153,30 +153,38 @@ func (e *evaluation) filter() {
 			e.zeros = append(e.zeros, 0)
 		}
 	}
+	special := len(e.exceptions.nodes) > 0 || e.only != topology.None
 	for _, gr := range c.active {
 		h := &c.groups[gr]
-		f := scoredGroup{t: h.tuple, group: gr, size: len(h.heap), top: h.heap[0]}
+		last := len(e.feasible)
+		e.feasible = append(e.feasible, scoredGroup{t: c.tupleOf(gr), fine: e.zeros, group: gr, size: len(h.heap), top: h.heap[0]})
+		f := &e.feasible[last]
 		if c.own != nil {
-			f.fine = h.tuple[tupleDomains+len(c.coarse):]
-		} else {
-			f.fine = e.zeros
-			if len(e.exceptions.nodes) > 0 {
-				if f.size -= e.exceptions.in(gr); f.size == 0 {
-					continue
-				}
-				f.top = e.exceptions.topOf(c, h)
-			}
+			f.fine = f.t[tupleDomains+len(c.coarse):]
 		}
-		if e.only != topology.None {
-			if c.slots[e.only].group != gr || e.exceptions.has(e.only) {
-				continue
-			}
-			f.top, f.size, f.single = e.only, 1, true
-		}
-		if e.groupFeasible(&f, first) {
-			e.feasible = append(e.feasible, f)
+		if special && !e.narrow(f) || !e.groupFeasible(f, first) {
+			e.feasible = e.feasible[:last]
 		}
 	}
+}
+
+// narrow takes out of a group what is not to be chosen as one of it: exceptions, and all but the only node if there is but
+// one. It reports false if nothing is left.
+func (e *evaluation) narrow(f *scoredGroup) bool {
+	c := e.c
+	if len(e.exceptions.nodes) > 0 {
+		if f.size -= e.exceptions.in(f.group); f.size == 0 {
+			return false
+		}
+		f.top = e.exceptions.topOf(c, &c.groups[f.group])
+	}
+	if e.only != topology.None {
+		if c.slots[e.only].group != f.group || e.exceptions.has(e.only) {
+			return false
+		}
+		f.top, f.size, f.single = c.standing(e.only), 1, true
+	}
+	return true
 }
 
 // filterExceptions tests the exceptions, each as a group of its own.
@@ -193,7 +201,7 @@ func (e *evaluation) filterExceptions(first bool) {
 			x.fine = append(x.fine, 0)
 		}
 		fine := x.fine[from:len(x.fine):len(x.fine)]
-		f := scoredGroup{t: c.groups[gr].tuple, fine: fine, top: n, size: 1, group: gr, single: true}
+		f := scoredGroup{t: c.tupleOf(gr), fine: fine, top: c.standing(n), size: 1, group: gr, single: true}
 		if e.pl.lookFine(n, fine) && e.groupFeasible(&f, first) {
 			e.feasible = append(e.feasible, f)
 		}
@@ -281,11 +289,14 @@ func (e *evaluation) score() {
 	e.minInter, e.maxInter = math.MaxInt64, math.MinInt64
 	e.minSpread, e.maxSpread = math.MaxInt64, 0
 	e.feasibleNodes, e.ignored = 0, 0
+	hasInter := len(e.pl.fine)+len(e.pl.r.soft)+len(e.pl.owners) > 0
 	for i := range e.feasible {
 		f := &e.feasible[i]
 		e.maxTaints = max(e.maxTaints, f.t[tupleTaints])
 		e.maxPrefer = max(e.maxPrefer, f.t[tuplePrefer])
-		f.inter = e.inter(f)
+		if hasInter {
+			f.inter = e.inter(f)
+		}
 		e.minInter, e.maxInter = min(e.minInter, f.inter), max(e.maxInter, f.inter)
 		e.feasibleNodes += f.size
 		if f.ignored = e.lacksKey(f); f.ignored {
@@ -436,9 +447,9 @@ func (e *evaluation) best() Choice {
 	var winner *scoredGroup
 	for i := range e.feasible {
 		f := &e.feasible[i]
-		total := e.shared(f) + int64(c.slots[f.top].local)
-		if winner == nil || total > choice.Score || total == choice.Score && c.p.g.before(f.top, choice.Node) {
-			choice.Node, choice.Score, winner = f.top, total, f
+		total := e.shared(f) + int64(f.top.local)
+		if winner == nil || total > choice.Score || total == choice.Score && c.p.g.before(f.top.node, choice.Node) {
+			choice.Node, choice.Score, winner = f.top.node, total, f
 		}
 	}
 	if winner == nil {
@@ -461,7 +472,7 @@ func (e *evaluation) scoreOf(s Scorer, f *scoredGroup, n topology.NodeID) int64 
 	case ScoreNodeResourcesFit:
 		return p.fitScore(state, need)
 	case ScoreNodeResourcesBalancedAllocation:
-		if !p.balances(need) {
+		if !e.c.balances {
 			return 0
 		}
 		return p.balancedScore(state, need)

@@ -21,6 +21,8 @@ type class struct {
 	ns  int32
 	// users keep the class while it has no pods: profiles with columns for it, nominations.
 	users int
+	// plan is the plan that was made or used last, of any profile; nil if that is gone.
+	plan *plan
 	// version changes whenever the owners whose terms match the class may be others.
 	version  uint32
 	idle     bool

@@ -20,8 +20,10 @@ type columns struct {
 	static
 	coarse, fine []topology.KeyID
 	own          *plan // whose fine counts are part of the tuples, or nil
+	balances     bool  // whether the demand has a score of balanced allocation
 
 	groups  []group
+	tuples  []int64 // of the groups, one after the other
 	byTuple map[string]int32
 	active  []int32 // groups with nodes
 
@@ -42,16 +44,33 @@ type columns struct {
 type slot struct {
 	group int32 // noGroup if it is in none
 	at    int32 // index in the heap of its group
-	local int32 // score
 }
 
 const noGroup = -1
 
 // group is a set of nodes that differ only in their local score.
 type group struct {
-	tuple tuple
-	heap  []topology.NodeID // 4-ary: highest local score first, then the graph's order
-	at    int32             // index in active
+	heap []standing // 4-ary, best first
+	at   int32      // index in active
+}
+
+// standing is a node in a heap with what decides on its place, so that a sift reads the heap and nothing else: on 5,000 nodes
+// with cold caches each further place to look at costs more than the sift itself.
+type standing struct {
+	local int32  // score
+	order uint32 // Graph.order of the node
+	node  topology.NodeID
+}
+
+// beats reports whether a stands above b in a heap: highest local score first, then the graph's order.
+func (g *Graph) beats(a, b standing) bool {
+	switch {
+	case a.local != b.local:
+		return a.local > b.local
+	case a.order != b.order:
+		return a.order < b.order
+	}
+	return g.x.Name(a.node) < g.x.Name(b.node)
 }
 
 // tuple is what the nodes of a group have in common: the elements named here, the domain of each coarse key, and in the
@@ -75,7 +94,7 @@ const (
 
 // newColumns returns empty columns for the demand and keys of a plan: those of the plan alone if key is "".
 func (p *Profile) newColumns(key string, pl *plan) *columns {
-	c := &columns{p: p, key: key, static: pl.r.static.hold(), coarse: pl.coarse, fine: pl.fine}
+	c := &columns{p: p, key: key, static: pl.r.static.hold(), coarse: pl.coarse, fine: pl.fine, balances: p.balances(pl.r.need)}
 	c.prev, c.next = c, c
 	width := tupleDomains + len(c.coarse)
 	if key == "" {
@@ -118,18 +137,20 @@ func (c *columns) drop() {
 	}
 	g.releaseStatic(&c.static)
 	// A plan may still point here; the memory goes now.
-	c.groups, c.byTuple, c.active, c.slots = nil, nil, nil, nil
+	c.groups, c.tuples, c.byTuple, c.active, c.slots = nil, nil, nil, nil, nil
 }
 
 // refresh brings the columns up to date and makes them the most recently used. O(changes since) as a rule, else O(nodes).
 func (c *columns) refresh() {
 	g := c.p.g
-	c.prev.next, c.next.prev = c.next, c.prev
 	if !c.sync() {
 		c.build()
 	}
-	c.prev, c.next = g.columnsLRU.prev, &g.columnsLRU
-	c.prev.next, g.columnsLRU.prev = c, c
+	if c.next != &g.columnsLRU { // else it is there already
+		c.prev.next, c.next.prev = c.next, c.prev
+		c.prev, c.next = g.columnsLRU.prev, &g.columnsLRU
+		c.prev.next, g.columnsLRU.prev = c, c
+	}
 	if size := c.size(); size != c.bytes {
 		g.columnBytes += size - c.bytes
 		c.bytes = size
@@ -147,7 +168,7 @@ func (g *Graph) maxColumnBytes() int {
 }
 
 func (c *columns) size() int {
-	return 12*cap(c.slots) + 4*c.p.g.x.Len() + len(c.groups)*(80+16*len(c.tuple)) + 1024
+	return 8*cap(c.slots) + 12*c.p.g.x.Len() + len(c.groups)*(80+16*len(c.tuple)) + 1024
 }
 
 // build computes the columns from nothing.
@@ -156,7 +177,7 @@ func (c *columns) build() {
 	c.built, c.imageEpoch = true, g.imageEpoch
 	c.seen = g.log.end()
 	g.log.read = c.seen
-	c.groups, c.active = c.groups[:0], c.active[:0]
+	c.groups, c.tuples, c.active = c.groups[:0], c.tuples[:0], c.active[:0]
 	c.byTuple = make(map[string]int32)
 	n := g.x.Cap()
 	if cap(c.slots) < n {
@@ -174,8 +195,8 @@ func (c *columns) build() {
 		if c.look(n) {
 			gr := c.groupOf()
 			h := &c.groups[gr]
-			c.slots[n] = slot{gr, int32(len(h.heap)), c.localScore(n)}
-			h.heap = append(h.heap, n)
+			c.slots[n] = slot{gr, int32(len(h.heap))}
+			h.heap = append(h.heap, standing{c.localScore(n), g.order[n], n})
 		}
 	}
 	for _, gr := range c.active {
@@ -197,9 +218,8 @@ func (c *columns) sync() bool {
 	for len(c.slots) < g.x.Cap() {
 		c.slots = append(c.slots, slot{group: noGroup})
 	}
-	static := l.static[c.seen-l.first:]
 	for i, n := range dirty {
-		if c.own == nil && !static[i] {
+		if at := c.seen + int64(i); c.own == nil && (at >= l.staticEnd || !l.static[at-l.first]) {
 			c.reload(n)
 		} else {
 			c.repair(n)
@@ -213,8 +233,7 @@ func (c *columns) sync() bool {
 // reload brings a node up to date whose pods changed and nothing else: in shared columns it stays in its group unless it
 // became full.
 func (c *columns) reload(n topology.NodeID) {
-	sl := &c.slots[n]
-	if sl.group == noGroup {
+	if c.slots[n].group == noGroup {
 		c.repair(n)
 		return
 	}
@@ -222,8 +241,15 @@ func (c *columns) reload(n topology.NodeID) {
 		c.leave(n)
 		return
 	}
-	if score, was := c.localScore(n), sl.local; score != was {
-		sl.local = score
+	c.rescore(n, c.localScore(n))
+}
+
+// rescore gives node n, which is in a group, another local score.
+func (c *columns) rescore(n topology.NodeID, score int32) {
+	sl := c.slots[n]
+	s := &c.groups[sl.group].heap[sl.at]
+	if was := s.local; score != was {
+		s.local = score
 		c.fix(sl.group, int(sl.at), score > was)
 	}
 }
@@ -239,20 +265,29 @@ func (c *columns) repair(n topology.NodeID) {
 	}
 	score := c.localScore(n)
 	if sl.group != noGroup {
-		if c.groups[sl.group].tuple.equal(c.tuple) {
-			if was := sl.local; score != was {
-				sl.local = score
-				c.fix(sl.group, int(sl.at), score > was)
-			}
+		if c.tupleOf(sl.group).equal(c.tuple) {
+			c.rescore(n, score)
 			return
 		}
 		c.leave(n)
 	}
 	gr := c.groupOf()
 	h := &c.groups[gr]
-	*sl = slot{gr, int32(len(h.heap)), score}
-	h.heap = append(h.heap, n)
+	*sl = slot{gr, int32(len(h.heap))}
+	h.heap = append(h.heap, standing{score, c.p.g.order[n], n})
 	c.up(gr, len(h.heap)-1)
+}
+
+// standing returns that of node n, which is in a group.
+func (c *columns) standing(n topology.NodeID) standing {
+	sl := c.slots[n]
+	return c.groups[sl.group].heap[sl.at]
+}
+
+// tupleOf returns what the nodes of a group have in common. It is valid until there is a new group.
+func (c *columns) tupleOf(gr int32) tuple {
+	w := len(c.tuple)
+	return tuple(c.tuples[int(gr)*w : (int(gr)+1)*w])
 }
 
 func (t tuple) equal(o tuple) bool {
@@ -274,7 +309,8 @@ func (c *columns) groupOf() int32 {
 	if !ok {
 		gr = int32(len(c.groups))
 		c.byTuple[string(c.tupleKey)] = gr
-		c.groups = append(c.groups, group{tuple: append(tuple(nil), c.tuple...), at: -1})
+		c.groups = append(c.groups, group{at: -1})
+		c.tuples = append(c.tuples, c.tuple...)
 	}
 	if h := &c.groups[gr]; h.at < 0 {
 		h.at = int32(len(c.active))
@@ -293,9 +329,9 @@ func (c *columns) leave(n topology.NodeID) {
 	h.heap = h.heap[:last]
 	if i < last {
 		h.heap[i] = moved
-		c.slots[moved].at = int32(i)
+		c.slots[moved.node].at = int32(i)
 		c.fix(gr, i, true)
-		c.fix(gr, int(c.slots[moved].at), false)
+		c.fix(gr, int(c.slots[moved.node].at), false)
 	}
 	if last > 0 {
 		return
@@ -321,22 +357,22 @@ func (c *columns) forget(n topology.NodeID) {
 // compact drops the empty groups.
 func (c *columns) compact() {
 	clear(c.byTuple)
-	kept := make([]group, 0, 2*len(c.active))
+	kept, tuples := make([]group, 0, 2*len(c.active)), make([]int64, 0, 2*len(c.active)*len(c.tuple))
 	for i, gr := range c.active {
 		h := c.groups[gr]
 		h.at = int32(i)
 		c.active[i] = int32(len(kept))
-		for _, n := range h.heap {
-			c.slots[n].group = c.active[i]
+		for _, s := range h.heap {
+			c.slots[s.node].group = c.active[i]
 		}
 		c.tupleKey = c.tupleKey[:0]
-		for _, v := range h.tuple {
+		for _, v := range c.tupleOf(gr) {
 			c.tupleKey = binary.AppendVarint(c.tupleKey, v)
 		}
 		c.byTuple[string(c.tupleKey)] = c.active[i]
-		kept = append(kept, h)
+		kept, tuples = append(kept, h), append(tuples, c.tupleOf(gr)...)
 	}
-	c.groups = kept
+	c.groups, c.tuples = kept, tuples
 }
 
 // look evaluates the rules that depend on node n alone and, if none refuses, fills in c.tuple.
@@ -380,21 +416,13 @@ func (c *columns) localScore(n topology.NodeID) int32 {
 	if w[ScoreNodeResourcesFit] != 0 {
 		sum += w[ScoreNodeResourcesFit] * c.p.fitScore(s, need)
 	}
-	if w[ScoreNodeResourcesBalancedAllocation] != 0 && c.p.balances(need) {
+	if w[ScoreNodeResourcesBalancedAllocation] != 0 && c.balances {
 		sum += w[ScoreNodeResourcesBalancedAllocation] * c.p.balancedScore(s, need)
 	}
 	if w[ScoreImageLocality] != 0 {
 		sum += w[ScoreImageLocality] * c.p.g.imageScore(s, need)
 	}
 	return int32(sum)
-}
-
-// wins reports whether node a stands above b in a heap.
-func (c *columns) wins(a, b topology.NodeID) bool {
-	if c.slots[a].local != c.slots[b].local {
-		return c.slots[a].local > c.slots[b].local
-	}
-	return c.p.g.before(a, b)
 }
 
 func (c *columns) heapify(gr int32) {
@@ -413,23 +441,21 @@ func (c *columns) fix(gr int32, i int, better bool) {
 
 func (c *columns) up(gr int32, i int) {
 	h := c.groups[gr].heap
-	n := h[i]
+	s := h[i]
 	for i > 0 {
 		parent := (i - 1) / 4
-		if !c.wins(n, h[parent]) {
+		if !c.p.g.beats(s, h[parent]) {
 			break
 		}
-		h[i] = h[parent]
-		c.slots[h[i]].at = int32(i)
+		c.put(h, i, h[parent])
 		i = parent
 	}
-	h[i] = n
-	c.slots[n].at = int32(i)
+	c.put(h, i, s)
 }
 
 func (c *columns) down(gr int32, i int) {
 	h := c.groups[gr].heap
-	n := h[i]
+	s := h[i]
 	for {
 		first := 4*i + 1
 		if first >= len(h) {
@@ -437,17 +463,20 @@ func (c *columns) down(gr int32, i int) {
 		}
 		best := first
 		for k := first + 1; k < min(first+4, len(h)); k++ {
-			if c.wins(h[k], h[best]) {
+			if c.p.g.beats(h[k], h[best]) {
 				best = k
 			}
 		}
-		if !c.wins(h[best], n) {
+		if !c.p.g.beats(h[best], s) {
 			break
 		}
-		h[i] = h[best]
-		c.slots[h[i]].at = int32(i)
+		c.put(h, i, h[best])
 		i = best
 	}
-	h[i] = n
-	c.slots[n].at = int32(i)
+	c.put(h, i, s)
+}
+
+func (c *columns) put(h []standing, i int, s standing) {
+	h[i] = s
+	c.slots[s.node].at = int32(i)
 }

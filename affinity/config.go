@@ -16,7 +16,7 @@ type Config struct {
 	Order func(node string) uint32
 	// MaxColumnBytes bounds the memory of the sorted nodes that are kept for the demands (requests, tolerations, node
 	// selection) of the classes that were scheduled last: beyond it the least recently used are dropped, but never the
-	// last. They take 16 bytes a node for each kind of demand. 0 means 16 MiB, or 128 bytes a node if that is more.
+	// last. They take 20 bytes a node for each kind of demand. 0 means 16 MiB, or 128 bytes a node if that is more.
 	MaxColumnBytes int
 	// MaxPlans is for how many classes the compiled rules are kept, in all profiles together. 0 means 8192.
 	MaxPlans int

@@ -16,6 +16,7 @@ import (
 type encoder struct {
 	buf  []byte
 	keys []string
+	mem  [256]byte // what buf begins with: few specs need more, and it lies beside what else a decision reads
 }
 
 func (e *encoder) reset() { e.buf = e.buf[:0] }
@@ -56,7 +57,7 @@ func sortedKeys[V any](e *encoder, m map[string]V) []string {
 
 func (e *encoder) labels(m map[string]string) {
 	e.int(int64(len(m)))
-	if len(m) == 1 { // most are: nothing to sort
+	if len(m) < 2 { // as most are: nothing to sort
 		for k, v := range m {
 			e.string(k)
 			e.string(v)

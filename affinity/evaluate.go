@@ -66,12 +66,12 @@ func (p *Profile) Feasible(pod *berth.Pod, set *topology.NodeSet) error {
 // eachNode calls f for each node of a feasible group.
 func (e *evaluation) eachNode(sg *scoredGroup, f func(topology.NodeID)) {
 	if sg.single {
-		f(sg.top)
+		f(sg.top.node)
 		return
 	}
-	for _, n := range e.c.groups[sg.group].heap {
-		if !e.exceptions.has(n) {
-			f(n)
+	for _, s := range e.c.groups[sg.group].heap {
+		if !e.exceptions.has(s.node) {
+			f(s.node)
 		}
 	}
 }

@@ -15,6 +15,9 @@ type exceptions struct {
 }
 
 func (x *exceptions) reset() {
+	if len(x.nodes) == 0 && x.epoch > 0 {
+		return // no node was marked in this epoch
+	}
 	x.nodes = x.nodes[:0]
 	for _, gr := range x.used {
 		x.taken[gr] = 0
@@ -69,14 +72,14 @@ func (x *exceptions) in(gr int32) int { return int(x.taken[gr]) }
 
 // topOf returns the best node of a group that is not an exception; there must be one. It searches the heap from the top, best
 // first, by a queue of indices: O(k log k) for k exceptions above the node.
-func (x *exceptions) topOf(c *columns, h *group) topology.NodeID {
+func (x *exceptions) topOf(c *columns, h *group) standing {
 	q := append(x.queue[:0], 0)
-	before := func(i, k int) bool { return c.wins(h.heap[q[i]], h.heap[q[k]]) }
+	before := func(i, k int) bool { return c.p.g.beats(h.heap[q[i]], h.heap[q[k]]) }
 	for {
 		i := int(q[0])
-		if n := h.heap[i]; !x.has(n) {
+		if s := h.heap[i]; !x.has(s.node) {
 			x.queue = q
-			return n
+			return s
 		}
 		last := len(q) - 1
 		q[0] = q[last]

@@ -13,28 +13,41 @@ import (
 // once for a class of pods that was seen before. Make one with New. It has one owner: no method may run while another
 // runs, on the Graph or on a Profile of it.
 type Graph struct {
-	cfg Config
+	// What every decision and binding reads comes first and together.
 	x   topology.Index
 	enc encoder
 	// chosen is the node that was decided for last: most likely the next that is asked for by name.
 	chosen topology.NodeID
+	// imageEpoch changes whenever image scores may.
+	imageEpoch uint32
+	// labelled counts the changes of nodes and their labels.
+	labelled uint64
+	log      dirtyLog
 
-	nodes []nodeState // by NodeID
-	order []uint32    // of nodes of equal score, by NodeID
+	nodes      []nodeState // by NodeID
+	order      []uint32    // of nodes of equal score, by NodeID
+	classByKey classTable
+	// fine is the number of columns that follow a key node by node instead of domain by domain, by KeyID.
+	fine []int32
+	// Tests set these to force one way of following keys.
+	coarseMax, exceptionsMax int
+	columnBytes              int
+	planCount                int
 
-	pods     []pod // by podID
-	freePods []podID
-	podByKey podTable
+	pods        []pod // by podID
+	freePods    []podID
+	podByKey    podTable
+	nominations map[berth.PodKey]topology.NodeID
+	cfg         Config
+
 	nsNames  []string
 	nsByName map[string]int32
 	gpuHeld  map[podID]uint64 // devices as a mask
 
 	classes        []*class // by classID, nil where free
 	freeClasses    []classID
-	classByKey     classTable
 	classSerial    uint64
 	classesByLabel map[labelPair][]*class
-	idle           class // head of the list of idle classes
 	idleLen        int
 
 	matchers        map[string]*matcher
@@ -56,24 +69,12 @@ type Graph struct {
 	resourceByName map[string]int32
 	images         []image
 	imageByName    map[string]int32
-	// imageEpoch changes whenever image scores may.
-	imageEpoch uint32
 
-	nominations map[berth.PodKey]topology.NodeID
-
-	// fine is the number of columns that follow a key node by node instead of domain by domain, by KeyID.
-	fine []int32
-	// labelled counts the changes of nodes and their labels.
-	labelled uint64
-	log      dirtyLog
-
-	// The least recently used columns and plans go first, and are the heads of these lists.
-	columnBytes int
-	columnsLRU  columns
-	planCount   int
-	// Tests set these to force one way of following keys.
-	coarseMax, exceptionsMax int
-	plansLRU                 plan
+	// Heads of lists, whose next is the first to go: the least recently used columns and idle classes, and the plans that
+	// dropPlans looks at.
+	columnsLRU columns
+	plansLRU   plan
+	idle       class
 }
 
 // New returns an empty graph. The error wraps ErrConfig.
@@ -108,6 +109,7 @@ func New(cfg Config) (*Graph, error) {
 		imageByName:     make(map[string]int32),
 		nominations:     make(map[berth.PodKey]topology.NodeID),
 	}
+	g.enc.buf = g.enc.mem[:0]
 	g.idle.idlePrev, g.idle.idleNext = &g.idle, &g.idle
 	g.columnsLRU.prev, g.columnsLRU.next = &g.columnsLRU, &g.columnsLRU
 	g.plansLRU.prev, g.plansLRU.next = &g.plansLRU, &g.plansLRU
@@ -184,8 +186,10 @@ type dirtyLog struct {
 	nodes []topology.NodeID
 	// static is whether more than resources, ports and counts changed: labels, taints, capacity, nominations.
 	static []bool
-	first  int64 // position of nodes[0]
-	read   int64 // the furthest position that anyone read to
+	// staticEnd is the position after the last entry for which that is so.
+	staticEnd int64
+	first     int64 // position of nodes[0]
+	read      int64 // the furthest position that anyone read to
 	// paused while a what-if is tried that will be undone.
 	paused bool
 }
@@ -204,7 +208,9 @@ func (l *dirtyLog) add(n topology.NodeID, static bool, limit int) {
 		return
 	}
 	if k := len(l.nodes); k > 0 && l.nodes[k-1] == n && l.end() > l.read {
-		l.static[k-1] = l.static[k-1] || static // nobody has seen the last entry yet
+		if static { // nobody has seen the last entry yet
+			l.static[k-1], l.staticEnd = true, l.end()
+		}
 		return
 	}
 	if len(l.nodes) >= limit {
@@ -215,6 +221,9 @@ func (l *dirtyLog) add(n topology.NodeID, static bool, limit int) {
 	}
 	l.nodes = append(l.nodes, n)
 	l.static = append(l.static, static)
+	if static {
+		l.staticEnd = l.end()
+	}
 }
 
 // touchDomain notes that a count of the domain changed, for those who follow its key node by node.

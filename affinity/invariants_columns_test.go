@@ -91,15 +91,17 @@ func (w *walker) column(c *columns) {
 			w.fault("an active group has no nodes")
 		}
 		grouped += len(h.heap)
-		for at, n := range h.heap {
-			if s := c.slots[n]; s.group != gr || s.at != int32(at) {
-				w.fault("node %d is at %+v, not at %d of group %d", n, s, at, gr)
+		for at, s := range h.heap {
+			if sl := c.slots[s.node]; sl.group != gr || sl.at != int32(at) {
+				w.fault("node %d is at %+v, not at %d of group %d", s.node, sl, at, gr)
 			}
-			if parent := (at - 1) / 4; at > 0 && c.wins(n, h.heap[parent]) && !dirty.Has(n) && !dirty.Has(h.heap[parent]) {
-				w.fault("node %d stands below node %d", n, h.heap[parent])
+			w.equal("order of a node in a heap", s.order, g.order[s.node])
+			if parent := (at - 1) / 4; at > 0 && g.beats(s, h.heap[parent]) {
+				w.fault("node %d stands below node %d", s.node, h.heap[parent].node)
 			}
 		}
 	}
+	w.equal("tuples", len(c.tuples), len(c.groups)*len(c.tuple))
 	w.equal("groups by tuple", len(c.byTuple), len(c.groups))
 	for gr := range c.groups {
 		h := &c.groups[gr]
@@ -107,7 +109,7 @@ func (w *walker) column(c *columns) {
 			w.fault("a group of %d nodes is not active", len(h.heap))
 		}
 		var key []byte
-		for _, v := range h.tuple {
+		for _, v := range c.tupleOf(int32(gr)) {
 			key = binary.AppendVarint(key, v)
 		}
 		w.equal("group by its tuple", c.byTuple[string(key)], int32(gr))
@@ -134,8 +136,8 @@ func (w *walker) look(c *columns, n topology.NodeID, s *slot) {
 	if !fits {
 		return
 	}
-	if !c.groups[s.group].tuple.equal(c.tuple) {
-		w.fault("node %d is %v, in a group of %v (own %v, coarse %v, fine %v)", n, c.tuple, c.groups[s.group].tuple, c.own != nil, c.coarse, c.fine)
+	if !c.tupleOf(s.group).equal(c.tuple) {
+		w.fault("node %d is %v, in a group of %v (own %v, coarse %v, fine %v)", n, c.tuple, c.tupleOf(s.group), c.own != nil, c.coarse, c.fine)
 	}
-	w.equal(fmt.Sprintf("score of node %d", n), s.local, c.localScore(n))
+	w.equal(fmt.Sprintf("score of node %d", n), c.standing(n).local, c.localScore(n))
 }

@@ -100,29 +100,29 @@ func (s *nodeState) portsFree(ports []berth.HostPort) bool {
 // insufficient is the resource fit rule (plugins/noderesources/fit.go, fitsRequest): whether anything is missing, and if
 // so whether it would be on an idle node too. rec, if not nil, is called for each shortfall.
 func (g *Graph) insufficient(s *nodeState, n *need, rec func(Shortfall)) (short, unresolvable bool) {
-	check := func(name string, request, used, alloc int64) {
-		if request <= alloc-used {
-			return
-		}
-		short = true
-		unresolvable = unresolvable || name != berth.ResourcePods && request > alloc
-		if rec != nil {
-			rec(Shortfall{name, request, used, alloc})
-		}
+	x := shortage{rec: rec}
+	if 1 > s.podsAllowed-s.podCount {
+		x.add(berth.ResourcePods, 1, s.podCount, s.podsAllowed)
 	}
-	check(berth.ResourcePods, 1, s.podCount, s.podsAllowed)
 	if !n.anything {
-		return
+		return x.short, x.unresolvable
 	}
-	if n.request.cpu > 0 {
-		check(berth.ResourceCPU, n.request.cpu, s.used.cpu, s.alloc.cpu)
+	if r := n.request.cpu; r > 0 && r > s.alloc.cpu-s.used.cpu {
+		x.add(berth.ResourceCPU, r, s.used.cpu, s.alloc.cpu)
 	}
-	if n.request.memory > 0 {
-		check(berth.ResourceMemory, n.request.memory, s.used.memory, s.alloc.memory)
+	if r := n.request.memory; r > 0 && r > s.alloc.memory-s.used.memory {
+		x.add(berth.ResourceMemory, r, s.used.memory, s.alloc.memory)
 	}
-	if n.request.ephemeral > 0 {
-		check(berth.ResourceEphemeralStorage, n.request.ephemeral, s.used.ephemeral, s.alloc.ephemeral)
+	if r := n.request.ephemeral; r > 0 && r > s.alloc.ephemeral-s.used.ephemeral {
+		x.add(berth.ResourceEphemeralStorage, r, s.used.ephemeral, s.alloc.ephemeral)
 	}
+	if len(n.scalars) > 0 {
+		g.insufficientScalars(s, n, &x)
+	}
+	return x.short, x.unresolvable
+}
+
+func (g *Graph) insufficientScalars(s *nodeState, n *need, x *shortage) {
 	for _, r := range n.scalars {
 		if r.amount == 0 {
 			continue
@@ -131,9 +131,25 @@ func (g *Graph) insufficient(s *nodeState, n *need, rec func(Shortfall)) (short,
 		if sc := s.scalar(r.id); sc != nil {
 			have = *sc
 		}
-		check(g.resourceNames[r.id], r.amount, have.used, have.alloc)
+		if r.amount > have.alloc-have.used {
+			x.add(g.resourceNames[r.id], r.amount, have.used, have.alloc)
+		}
 	}
-	return
+}
+
+// shortage gathers what is missing on a node.
+type shortage struct {
+	short, unresolvable bool
+	rec                 func(Shortfall) // may be nil
+}
+
+//go:noinline
+func (x *shortage) add(name string, request, used, alloc int64) {
+	x.short = true
+	x.unresolvable = x.unresolvable || name != berth.ResourcePods && request > alloc
+	if x.rec != nil {
+		x.rec(Shortfall{name, request, used, alloc})
+	}
 }
 
 // Shortfall is a resource that a node has too little of: Requested > Allocatable - Used.

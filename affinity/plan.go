@@ -17,7 +17,7 @@ import (
 // is never much more than twice what the better way costs, as in the ski rental problem.
 type plan struct {
 	p *Profile
-	r *rules
+	r *rules // those below
 	layout
 	version  uint32 // of the class, when the layout was made
 	domains  int    // of its keys, then
@@ -28,6 +28,8 @@ type plan struct {
 	rent        int      // what the worse way has cost so far
 	prev, next  *plan    // in the graph's list; see dropPlans
 	used        bool     // since the list was swept last
+
+	rules rules // in place: what a decision reads is better in few places
 }
 
 // layout says how keys are followed, and where each rule finds its domain or count in a group.
@@ -72,20 +74,25 @@ const (
 // planOf returns the plan of a class, with its layout up to date. O(1) if it is known and unchanged.
 func (p *Profile) planOf(cl *class) *plan {
 	g := p.g
-	if int(cl.id) < len(p.plans) && p.plans[cl.id] != nil {
-		pl := p.plans[cl.id]
-		pl.used = true
+	pl := cl.plan
+	if pl == nil || pl.p != p {
+		for int(cl.id) >= len(p.plans) {
+			p.plans = append(p.plans, nil)
+		}
+		pl = p.plans[cl.id]
+	}
+	if pl != nil {
+		pl.used, cl.plan = true, pl
 		if pl.outdated() {
 			pl.dropOwn()
 			pl.newLayout()
 		}
 		return pl
 	}
-	pl := &plan{p: p, r: p.compile(cl)}
-	for int(cl.id) >= len(p.plans) {
-		p.plans = append(p.plans, nil)
-	}
-	p.plans[cl.id] = pl
+	pl = &plan{p: p}
+	pl.r = &pl.rules
+	p.compileInto(pl.r, cl)
+	p.plans[cl.id], cl.plan = pl, pl
 	g.use(cl)
 	g.dropPlans()
 	g.planCount++
@@ -148,6 +155,9 @@ func (pl *plan) drop() {
 	pl.p.g.planCount--
 	pl.dropOwn()
 	pl.p.plans[pl.r.class.id] = nil
+	if pl.r.class.plan == pl {
+		pl.r.class.plan = nil
+	}
 	pl.p.release(pl.r)
 	pl.p.g.unuse(pl.r.class)
 }

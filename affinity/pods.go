@@ -75,13 +75,9 @@ func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
 	}
 	var devices uint64
 	if p.GPU.Count > 0 {
-		var gpu ledger.GPUs
-		if e := g.nodes[n].extra; e != nil {
-			gpu = e.gpu
-		}
 		var err error
-		if devices, err = gpu.Assign(&p.GPU); err != nil {
-			return fmt.Errorf("pod %v on node %q: %w", p.Key(), g.x.Name(n), err)
+		if devices, err = g.devicesFor(p, n); err != nil {
+			return err
 		}
 	}
 	if len(g.nominations) > 0 {
@@ -113,6 +109,19 @@ func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
 	g.occupy(c, n, +1)
 	g.touch(n)
 	return nil
+}
+
+// devicesFor returns the GPUs that pod p gets on node n.
+func (g *Graph) devicesFor(p *berth.Pod, n topology.NodeID) (uint64, error) {
+	var gpu ledger.GPUs
+	if e := g.nodes[n].extra; e != nil {
+		gpu = e.gpu
+	}
+	devices, err := gpu.Assign(&p.GPU)
+	if err != nil {
+		return 0, fmt.Errorf("pod %v on node %q: %w", p.Key(), g.x.Name(n), err)
+	}
+	return devices, nil
 }
 
 // countable returns ErrAmount if the sums on node n would be out of range with pod p of class c.

@@ -11,12 +11,12 @@ import (
 type Profile struct {
 	g   *Graph
 	cfg resolved
-	// fit and balanced are the resources that the scores look at.
-	fit      []scoredResource
-	balanced []scoredResource
-	plans    []*plan // by classID, nil where there is none
-	columns  map[string]*columns
-	eval     evaluation // scratch
+	// fit and balanced are the resources that the scores look at; few are kept in place.
+	fit, balanced               []scoredResource
+	fitInPlace, balancedInPlace [2]scoredResource
+	plans                       []*plan // by classID, nil where there is none
+	columns                     map[string]*columns
+	eval                        evaluation // scratch
 }
 
 // NewProfile returns a profile of the graph. The error wraps ErrConfig.
@@ -26,6 +26,7 @@ func (g *Graph) NewProfile(cfg ProfileConfig) (*Profile, error) {
 		return nil, err
 	}
 	p := &Profile{g: g, cfg: r, columns: make(map[string]*columns)}
+	p.fit, p.balanced = p.fitInPlace[:0], p.balancedInPlace[:0]
 	for _, w := range r.FitResources {
 		p.fit = append(p.fit, g.scoredResource(w.Name, w.Weight))
 	}
@@ -97,8 +98,14 @@ type spreadScore struct {
 
 // compile compiles the rules of c.
 func (p *Profile) compile(c *class) *rules {
+	r := &rules{}
+	p.compileInto(r, c)
+	return r
+}
+
+func (p *Profile) compileInto(r *rules, c *class) {
 	g, spec := p.g, &c.spec
-	r := &rules{class: c}
+	r.class = c
 	r.static = static{need: &c.need, gpu: &spec.GPU, match: g.compileRequired(spec), tolerator: g.acquireTolerator(spec.Tolerations)}
 	if a := spec.Affinity; a != nil {
 		if a.NodeAffinity != nil {
@@ -122,7 +129,6 @@ func (p *Profile) compile(c *class) *rules {
 		}
 	}
 	p.compileSpread(r)
-	return r
 }
 
 func (g *Graph) termCounter(t *berth.PodAffinityTerm, namespace string) *counter {

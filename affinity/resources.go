@@ -172,6 +172,9 @@ type fractions struct {
 	total float64
 }
 
+// add is not inlined: see encoder.
+//
+//go:noinline
 func (f *fractions) add(requested, capacity int64) {
 	v := min(float64(requested)/float64(capacity), 1)
 	f.total += v

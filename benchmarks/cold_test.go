@@ -34,19 +34,10 @@ func BenchmarkCold(b *testing.B) {
 				e.evict()
 				decide, bind := c.place(b)
 				coldDecide, coldBind, cold = append(coldDecide, decide), append(coldBind, bind), append(cold, decide+bind)
-				// The same kind of pod again and again, and away with it: what the next cold decision finds changed is one
-				// node, as if the cold ones followed each other.
-				for i := range 10 {
-					decide, bind := c.place(b)
-					if i >= 5 {
-						hotDecide, hotBind = append(hotDecide, decide), append(hotBind, bind)
-					}
-					c.release(b, len(c.placed)-1)
-				}
-				c.turn++
-				if len(c.placed) > 400 {
-					c.release(b, 0)
-				}
+			}
+			for range 200 {
+				decide, bind := c.place(b)
+				hotDecide, hotBind = append(hotDecide, decide), append(hotBind, bind)
 			}
 			for _, l := range []struct {
 				name string
@@ -60,14 +51,12 @@ func BenchmarkCold(b *testing.B) {
 	}
 }
 
-// coldCluster is a cluster of a shape and the pods that were placed since.
+// coldCluster is a cluster of a shape.
 type coldCluster struct {
-	shape  coldShape
-	g      *affinity.Graph
-	p      *score.Pipeline
-	placed []berth.PodKey
-	turn   int // which kind of pod comes next
-	serial int
+	shape coldShape
+	g     *affinity.Graph
+	p     *score.Pipeline
+	turn  int // number of the next pod, which says its kind
 }
 
 func newColdCluster(tb testing.TB, s coldShape) *coldCluster {
@@ -100,15 +89,14 @@ func newColdCluster(tb testing.TB, s coldShape) *coldCluster {
 	c := &coldCluster{shape: s, g: g, p: p}
 	for range warmup * len(s.kinds) {
 		c.place(tb)
-		c.turn++
 	}
 	return c
 }
 
 // place decides on a pod that was made just now and binds it.
 func (c *coldCluster) place(tb testing.TB) (decide, bind time.Duration) {
-	c.serial++
-	pod := c.shape.kinds[c.turn%len(c.shape.kinds)].pod("sched-1", c.serial)
+	pod := c.shape.kinds[c.turn%len(c.shape.kinds)].pod("sched-1", c.turn)
+	c.turn++
 	start := time.Now()
 	d, err := c.p.Decide(pod)
 	decide = time.Since(start)
@@ -121,15 +109,7 @@ func (c *coldCluster) place(tb testing.TB) (decide, bind time.Duration) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c.placed = append(c.placed, pod.Key())
 	return decide, bind
-}
-
-func (c *coldCluster) release(tb testing.TB, i int) {
-	if err := c.g.Release(c.placed[i]); err != nil {
-		tb.Fatal(err)
-	}
-	c.placed = slices.Delete(c.placed, i, i+1)
 }
 
 // coldShape is a workload: the kinds of pods that come in turn.

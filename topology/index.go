@@ -59,7 +59,7 @@ type value struct {
 func (x *Index) Cap() int { return len(x.nodes) }
 
 // Len returns the number of nodes.
-func (x *Index) Len() int { return len(x.byName) }
+func (x *Index) Len() int { return len(x.nodes) - len(x.free) }
 
 // Live returns the set of all nodes. The caller must not change it.
 func (x *Index) Live() *NodeSet { return &x.live }
