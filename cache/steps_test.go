@@ -38,7 +38,7 @@ type tried struct {
 	before *truth
 	save   cache.Savepoint
 	again  func(t *truth) (fails bool) // makes the change on a state as it has become, if that is right
-	key    berth.PodKey
+	event  cache.Event
 }
 
 func newWalk(seed uint64) (*walk, error) {

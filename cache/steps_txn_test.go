@@ -3,6 +3,8 @@ package cache_test
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/berth-go/berth"
@@ -52,9 +54,9 @@ func (w *walk) try() (string, error) {
 		return "roll back some", err
 	}
 	before, save := w.inside.clone(), w.txn.Savepoint()
-	what, again, key, err := w.tryChange()
+	what, again, err := w.tryChange()
 	if err == nil && again != nil {
-		w.ops = append(w.ops, tried{before, save, again, key})
+		w.ops = append(w.ops, tried{before, save, again, lastChange(w.txn)})
 		w.giveInside()
 	}
 	return what, err
@@ -67,7 +69,7 @@ func (w *walk) giveInside() {
 }
 
 // tryChange makes a change in the transaction and in the state beside it, and returns how to make it again later, nil if nothing was changed.
-func (w *walk) tryChange() (what string, again func(*truth) bool, key berth.PodKey, err error) {
+func (w *walk) tryChange() (what string, again func(*truth) bool, err error) {
 	t := w.inside
 	switch w.rng.IntN(8) {
 	case 0:
@@ -87,7 +89,7 @@ func (w *walk) tryChange() (what string, again func(*truth) bool, key berth.PodK
 				return false
 			}
 		}
-		return "try to remove " + name, again, key, err
+		return "try to remove " + name, again, err
 	case 3, 4:
 		key := w.podKey(t)
 		old, ok := t.pods[key]
@@ -103,7 +105,7 @@ func (w *walk) tryChange() (what string, again func(*truth) bool, key berth.PodK
 				return false
 			}
 		}
-		return "try to evict " + key.Name, again, key, err
+		return "try to evict " + key.Name, again, err
 	case 5:
 		return w.tryUpdatePod()
 	}
@@ -111,6 +113,11 @@ func (w *walk) tryChange() (what string, again func(*truth) bool, key berth.PodK
 	for range 4 { // rather one that fits
 		if !t.permits(p, node) {
 			p, node = w.newPod(), w.nodeName()
+		}
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(t.promises), cache.CompareKeys) {
+		if w.rng.IntN(3) == 0 { // the promise is kept
+			p = t.promises[key].Pod
 		}
 	}
 	place := func(t *truth) bool {
@@ -125,18 +132,18 @@ func (w *walk) tryChange() (what string, again func(*truth) bool, key berth.PodK
 	got := w.txn.Place(p, node)
 	switch {
 	case errors.Is(got, cache.ErrRefused) && !t.permits(p, node), t.nodes[node] == nil && got != nil, isRoom(got):
-		return "try to place " + p.Name, nil, key, nil
+		return "try to place " + p.Name, nil, nil
 	case got != nil || place(t):
-		return "try to place " + p.Name, nil, key, fmt.Errorf("placed on %s: %w; permitted: %v", node, got, t.permits(p, node))
+		return "try to place " + p.Name, nil, fmt.Errorf("placed on %s: %w; permitted: %v", node, got, t.permits(p, node))
 	}
-	return "try to place " + p.Name, place, p.Key(), nil
+	return "try to place " + p.Name, place, nil
 }
 
-func (w *walk) tryAddNode() (string, func(*truth) bool, berth.PodKey, error) {
+func (w *walk) tryAddNode() (string, func(*truth) bool, error) {
 	n := w.newNode()
 	ok, err := expect(w.txn.AddNode(n), first(map[error]bool{cache.ErrNodeExists: w.inside.nodes[n.Name] != nil}, cache.ErrNodeExists))
 	if !ok {
-		return "try to add " + n.Name, nil, berth.PodKey{}, err
+		return "try to add " + n.Name, nil, err
 	}
 	w.inside.setNode(n)
 	return "try to add " + n.Name, func(t *truth) bool {
@@ -145,15 +152,15 @@ func (w *walk) tryAddNode() (string, func(*truth) bool, berth.PodKey, error) {
 		}
 		t.setNode(n)
 		return false
-	}, berth.PodKey{}, nil
+	}, nil
 }
 
-func (w *walk) tryUpdateNode() (string, func(*truth) bool, berth.PodKey, error) {
+func (w *walk) tryUpdateNode() (string, func(*truth) bool, error) {
 	n := w.newNode()
 	old := w.inside.nodes[n.Name]
 	ok, err := expect(w.txn.UpdateNode(n), first(map[error]bool{cache.ErrUnknownNode: old == nil}, cache.ErrUnknownNode))
 	if !ok {
-		return "try to update " + n.Name, nil, berth.PodKey{}, err
+		return "try to update " + n.Name, nil, err
 	}
 	w.inside.setNode(n)
 	return "try to update " + n.Name, func(t *truth) bool {
@@ -162,10 +169,10 @@ func (w *walk) tryUpdateNode() (string, func(*truth) bool, berth.PodKey, error) 
 		}
 		t.setNode(n)
 		return false
-	}, berth.PodKey{}, nil
+	}, nil
 }
 
-func (w *walk) tryUpdatePod() (string, func(*truth) bool, berth.PodKey, error) {
+func (w *walk) tryUpdatePod() (string, func(*truth) bool, error) {
 	key := w.podKey(w.inside)
 	old, placed := w.inside.pods[key]
 	p := w.newPod()
@@ -177,11 +184,11 @@ func (w *walk) tryUpdatePod() (string, func(*truth) bool, berth.PodKey, error) {
 	got := w.txn.UpdatePod(p)
 	switch unknown := !placed || old.Hidden; {
 	case unknown && errors.Is(got, cache.ErrUnknownPod), isRoom(got):
-		return what, nil, key, nil
+		return what, nil, nil
 	case !unknown && w.inside.nodes[p.NodeName] == nil && errors.Is(got, cache.ErrUnknownNode):
-		return what, nil, key, nil
+		return what, nil, nil
 	case got != nil || unknown:
-		return what, nil, key, fmt.Errorf("updated on %s: %w", p.NodeName, got)
+		return what, nil, fmt.Errorf("updated on %s: %w", p.NodeName, got)
 	}
 	w.inside.setPod(p, old.Assumed, old.Deadline)
 	return what, func(t *truth) bool {
@@ -191,7 +198,7 @@ func (w *walk) tryUpdatePod() (string, func(*truth) bool, berth.PodKey, error) {
 		}
 		t.setPod(p, now.Assumed, now.Deadline)
 		return false
-	}, key, nil
+	}, nil
 }
 
 // commit commits, and compares the conflicts with those that the obvious way finds: make each change again on the state as it is.
@@ -214,7 +221,9 @@ func (w *walk) commit() error {
 	for _, o := range w.ops {
 		before := state.clone()
 		fails := o.again(state)
-		if conflicts != nil && refused < len(conflicts.Conflicts) && isRoom(conflicts.Conflicts[refused].Err) && !fails {
+		if conflicts != nil && refused < len(conflicts.Conflicts) && !fails &&
+			conflicts.Conflicts[refused].Change.String() == o.event.String() && conflicts.Conflicts[refused].Change.Node == o.event.Node &&
+			conflicts.Conflicts[refused].Change.Pod == o.event.Pod && isRoom(conflicts.Conflicts[refused].Err) {
 			state, fails = before, true // it depends on devices, which the cache knows about
 		}
 		if !fails {
@@ -226,6 +235,7 @@ func (w *walk) commit() error {
 		}
 	}
 	if conflicts == nil {
+		state.giveHidden(w.cache)
 		w.txn, w.truth, w.seen = nil, state, state.clone()
 		return nil
 	}
@@ -248,8 +258,17 @@ func (w *walk) commit() error {
 	if w.rng.IntN(2) == 0 {
 		return txn.Rollback()
 	}
+	err := txn.Commit()
+	w.inside.giveHidden(w.cache)
 	w.truth, w.seen = w.inside, w.inside.clone()
-	return txn.Commit()
+	return err
+}
+
+func lastChange(t *cache.Txn) (last cache.Event) {
+	for e := range t.Changes() {
+		last = *e
+	}
+	return last
 }
 
 func changes(t *cache.Txn) int {

@@ -63,6 +63,18 @@ func (t *truth) give(node string, devices func(berth.PodKey) []int) {
 	}
 }
 
+// giveHidden notes which devices pods hold whose node went in the commit that placed them.
+func (t *truth) giveHidden(c *cache.Cache) {
+	for key, p := range t.pods {
+		if now, ok := c.Pod(key); ok && p.Hidden && len(p.Spec.GPU.Devices) == 0 && len(now.Spec.GPU.Devices) > 0 {
+			spec := *p.Spec
+			spec.GPU.Devices = now.Spec.GPU.Devices
+			p.Spec = &spec
+			t.pods[key] = p
+		}
+	}
+}
+
 // cluster is the state as internal/reference takes it.
 func (t *truth) cluster() *reference.Cluster {
 	c := &reference.Cluster{}
