@@ -45,7 +45,6 @@ func (c *column) refresh(r *run) {
 		c.missing = append(c.missing, make([]uint64, more)...)
 	}
 	if c.epoch != r.epoch || !ok || len(changed) > r.index.Len() {
-		c.epoch = 0 // in case a function of the user's panics
 		for n := range live.All() {
 			c.set(r, n)
 		}

@@ -26,7 +26,7 @@ type Error struct {
 	kind error
 }
 
-// Error gives line, column and detail: "policy: 2:7: unknown function f".
+// Error gives line, column and detail: `policy: 2:7: unknown function "f"`.
 func (e *Error) Error() string { return fmt.Sprintf("policy: %d:%d: %s", e.Line, e.Column, e.Detail) }
 
 // Unwrap returns ErrSyntax, ErrType or ErrLimit.

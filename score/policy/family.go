@@ -66,7 +66,6 @@ func (f *family) repair(r *run, m *member) {
 	case len(changed) == 0:
 		return
 	}
-	m.epoch = 0 // in case a function of the user's panics
 	for _, c := range f.columns {
 		c.refresh(r)
 	}

@@ -28,13 +28,13 @@ func (k *keptTerm) union(r *run, s *topology.NodeSet) {
 	s.Union(&k.set)
 }
 
-// refresh brings the set up to date.
+// refresh brings the set up to date. Where it stands moves on only when all is done, so that a function of the user's that
+// panics leaves nothing half done.
 func (k *keptTerm) refresh(r *run) {
 	changed, now, ok := r.graph.Changes(k.seen)
 	live := r.index.Live()
 	// Making the set costs a node a small part of what repairing it does.
 	if k.epoch != r.epoch || !ok || len(changed) > r.index.Len()/8+8 {
-		k.epoch = 0 // in case a function of the user's panics
 		k.set.CopyFrom(live)
 		k.made.narrow(r, &k.set)
 	} else {

@@ -213,14 +213,16 @@ func TestAPanicLeavesNothingHalfDone(t *testing.T) {
 	}
 }
 
-// TestAFilterMayBeUsedOnOneGraphAfterAnother: what was kept of the one says nothing about the other, although the numbers of
-// nodes, keys and changes are the same.
+// TestAFilterMayBeUsedOnOneGraphAfterAnother: what was kept of the one says nothing about the other, although there are as
+// many nodes and changes. The keys have other ids.
 func TestAFilterMayBeUsedOnOneGraphAfterAnother(t *testing.T) {
 	f := filterOf(t, `hasLabel("zone", "a") && cpu >= podRequest("cpu") + 1 && count(hasLabel("zone", "a")) == 1`)
-	node := func(name, zone string, cpu int64) *berth.Node {
-		return &berth.Node{Name: name, Labels: map[string]string{zone: "a", "zone": zone}, Allocatable: berth.Resources{MilliCPU: cpu}}
+	node := func(name, zone, other string) *berth.Node {
+		labels := map[string]string{"zone": zone, other: "a"}
+		return &berth.Node{Name: name, Labels: labels, Allocatable: berth.Resources{MilliCPU: 2000}}
 	}
-	one, two := graphOf(t, node("n", "a", 2000), node("m", "b", 2000)), graphOf(t, node("n", "b", 2000), node("m", "a", 2000))
+	// Ids are given in the order of keys.
+	one, two := graphOf(t, node("n", "a", "zzz"), node("m", "b", "zzz")), graphOf(t, node("n", "b", "arch"), node("m", "a", "arch"))
 	pod := &berth.Pod{Namespace: "x", Name: "y", Requests: berth.Resources{MilliCPU: 1000}}
 	for range 2 {
 		require.True(t, apply(t, f, one, pod).Equal(topology.NewNodeSet(0)))

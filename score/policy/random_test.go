@@ -32,7 +32,8 @@ func (d dice) bool(depth int) string {
 			`label("zone") == "a"`, `label("zone") != "a"`, `startsWith(label("zone"), "")`, `contains(label("price"), "5")`,
 			`labelNumber("price") < 5`, `labelNumber("price") != 2.5`, `nodeName() == "node-3"`,
 			`cpu >= 4`, `memory > 2Gi`, `free("nvidia.com/gpu") >= podRequest("nvidia.com/gpu")`, `cpu >= 2 * podRequest("cpu")`,
-			`label("zone") == podLabel("zone")`,
+			`label("zone") == podLabel("zone")`, `podLabel("team") == label("zone")`, `"a" == label("zone")`, `"a" != label("zone")`,
+			`5 > labelNumber("price")`, `2 < labelNumber("price")`, `3 >= labelNumber("price")`, `0 <= labelNumber("price")`, `podRequest("cpu") < cpu`, `"node-2" == nodeName()`,
 		)
 	}
 	switch d.IntN(12) {
