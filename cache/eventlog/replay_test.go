@@ -146,7 +146,7 @@ func TestDeadlinesSurviveACheckpoint(t *testing.T) {
 func TestEveryCut(t *testing.T) {
 	h := recorded(t, 3, gen.Everything(), 8**steps)
 	log, ends := h.log(t)
-	for cut := range len(log) + 1 {
+	for cut := 0; cut <= len(log); cut += stride() {
 		whole := wholeBefore(ends, cut)
 		at, err := follow(t, h, log[:cut])
 		good := Position{}
@@ -205,11 +205,9 @@ func TestEveryFlip(t *testing.T) {
 	h := recorded(t, 4, gen.Everything(), 8**steps)
 	log, ends := h.log(t)
 	rng := rand.New(rand.NewPCG(1, 1))
-	for at := range log {
-		for _, mask := range []byte{1 << rng.IntN(8), log[at]} { // the last makes it zero
-			if mask == 0 {
-				continue
-			}
+	for at := 0; at < len(log); at += stride() {
+		// A bit, or the byte becomes zero, which is also what an unwritten one is.
+		if mask := []byte{1 << rng.IntN(8), log[at]}[rng.IntN(2)]; mask != 0 {
 			log[at] ^= mask
 			whole := wholeBefore(ends, at)
 			got, err := follow(t, h, log)
@@ -260,7 +258,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 	w := NewWriter(&b)
 	require.NoError(t, w.Checkpoint(h.snapshots[len(h.events)]))
 	log := b.Bytes()
-	for cut := range log {
+	for cut := 0; cut < len(log); cut += stride() {
 		c := empty(t)
 		at, err := Replay(bytes.NewReader(log[:cut]), c)
 		var torn *TornError
@@ -312,9 +310,8 @@ func TestLogGoesOnAfterATornRecord(t *testing.T) {
 func TestZerosAtTheEndAreATornRecord(t *testing.T) {
 	h := recorded(t, 9, gen.Everything(), 3)
 	log, ends := h.log(t)
-	for from := range log[1:] {
-		from++
-		for _, more := range []int{0, 1, 5000} {
+	for from := 1; from < len(log); from += stride() {
+		for _, more := range []int{0, 5000} {
 			torn := slices.Concat(log[:from], make([]byte, len(log)-from+more))
 			whole := wholeBefore(ends, from)
 			at, err := follow(t, h, torn)

@@ -12,9 +12,18 @@ import (
 	"github.com/berth-go/berth"
 	"github.com/berth-go/berth/cache"
 	"github.com/berth-go/berth/internal/gen"
+	"github.com/berth-go/berth/internal/invariants"
 )
 
 var steps = flag.Int("berth.steps", 1, "how many times longer the tests of random and damaged logs run")
+
+// stride is how far apart the bytes are that are damaged one by one: all, or some where tests are slow.
+func stride() int {
+	if invariants.Enabled {
+		return 7
+	}
+	return 1
+}
 
 // run is the true history of a random cache: what the log of it must lead to.
 type run struct {
