@@ -1,6 +1,8 @@
 package benchmarks_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -199,4 +201,95 @@ func (h *byHand) best(nodes []topology.NodeID) topology.NodeID {
 		}
 	}
 	return best
+}
+
+// cancelling ends a decision's context when it is asked for the part with a given node, and notes when.
+type cancelling struct {
+	score.Scorer
+	at     topology.NodeID
+	cancel func()
+	when   time.Time
+}
+
+func (*cancelling) Concurrent() {}
+
+func (c *cancelling) Score(in *score.Input, nodes []topology.NodeID, column []int64) error {
+	if nodes[0] <= c.at && c.at <= nodes[len(nodes)-1] {
+		c.when = time.Now()
+		c.cancel()
+	}
+	return c.Scorer.Score(in, nodes, column)
+}
+
+// BenchmarkParallelCancel is the time from the end of a decision's context, amid the scoring of 100,000 nodes, to the return
+// of the decision. The scorer that is asked at that moment has its whole part still to do. rules-ns is the time of the
+// built-in rules, and rules-and-scores-ns with the built-in scores, which a decision does not interrupt.
+func BenchmarkParallelCancel(b *testing.B) {
+	trace, err := benchmarks.ReadTrace("testdata/openb_node_list_gpu_node.csv.gz", "testdata/openb_pod_list_default.csv.gz")
+	if err != nil {
+		b.Fatal(err)
+	}
+	fgd, err := score.NewFGD(score.TypicalPods(trace.Pods, 0.95))
+	if err != nil {
+		b.Fatal(err)
+	}
+	const nodes = 100_000
+	g, err := affinity.New(affinity.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range nodes {
+		n := scaleNode(i)
+		n.GPUs = berth.GPUs{Model: "T4", Count: 8}
+		if err := g.AddNode(n); err != nil {
+			b.Fatal(err)
+		}
+	}
+	pod := scaleClass(0)
+	pod.Name = "timed"
+	pod.GPU = berth.GPURequest{Count: 1, Milli: 500}
+	for name, scorer := range map[string]score.Scorer{"share": share{"share", 3}, "FGD": fgd} {
+		for _, workers := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%s/workers=%d", name, workers), func(b *testing.B) {
+				c := &cancelling{Scorer: scorer}
+				p, err := score.New(g, score.Config{Profile: affinity.ProfileConfig{NoScores: true}, Scorers: []score.Weighted{{Scorer: c}}, Workers: workers})
+				if err != nil {
+					b.Fatal(err)
+				}
+				var l latencies
+				for i := 0; b.Loop(); i++ {
+					ctx, cancel := context.WithCancel(b.Context())
+					c.cancel, c.at = cancel, topology.NodeID(i*7919%nodes/2)
+					_, err := p.DecideContext(ctx, &pod)
+					if !errors.Is(err, context.Canceled) {
+						b.Fatal(err)
+					}
+					l = append(l, time.Since(c.when))
+				}
+				l.report(b, "")
+			})
+		}
+	}
+	b.Run("rules", func(b *testing.B) {
+		profile, err := g.NewProfile(affinity.ProfileConfig{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		var set topology.NodeSet
+		var eval affinity.Evaluation
+		var rules, scores latencies
+		for b.Loop() {
+			start := time.Now()
+			if err := profile.Feasible(&pod, &set); err != nil {
+				b.Fatal(err)
+			}
+			middle := time.Now()
+			if err := profile.Evaluate(&pod, &eval); err != nil {
+				b.Fatal(err)
+			}
+			rules, scores = append(rules, middle.Sub(start)), append(scores, time.Since(middle))
+		}
+		rules.report(b, "rules-")
+		scores.report(b, "rules-and-scores-")
+	})
 }

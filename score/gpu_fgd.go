@@ -39,11 +39,19 @@ func (*FGD) Concurrent() {}
 // Score takes O(nodes * typical pods * GPUs), times GPUs for a share.
 func (f *FGD) Score(in *Input, nodes []topology.NodeID, column []int64) error {
 	var trial []int64
-	for _, n := range nodes {
-		column[n], _ = f.best(in, n, &trial)
+	for part := range slices.Chunk(nodes, slowNodes) {
+		if err := in.Context().Err(); err != nil {
+			return err
+		}
+		for _, n := range part {
+			column[n], _ = f.best(in, n, &trial)
+		}
 	}
 	return nil
 }
+
+// slowNodes is how many nodes are scored between two looks at the context where one takes some 20 microseconds.
+const slowNodes = 16
 
 // PickDevices returns the GPU that Score took for a share: of those with the highest score the lowest. Whole ones are left
 // to Graph.Bind, which takes the lowest free ones.

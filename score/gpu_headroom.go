@@ -107,8 +107,13 @@ func (*Headroom) Concurrent() {}
 // Score takes O(nodes * kinds * GPUs), times GPUs for a share.
 func (h *Headroom) Score(in *Input, nodes []topology.NodeID, column []int64) error {
 	var trial []int64
-	for _, n := range nodes {
-		column[n], _ = h.best(in, n, &trial)
+	for part := range slices.Chunk(nodes, slowNodes) {
+		if err := in.Context().Err(); err != nil {
+			return err
+		}
+		for _, n := range part {
+			column[n], _ = h.best(in, n, &trial)
+		}
 	}
 	return nil
 }
