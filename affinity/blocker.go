@@ -46,7 +46,8 @@ type Blocker struct {
 	Constraint *berth.TopologySpreadConstraint
 
 	// Pods are the pods in the way, by node, namespace and name: those that hold the port, that the pod's anti-affinity
-	// excludes, whose anti-affinity excludes the pod, or that the constraint counts in the node's domain.
+	// excludes, whose anti-affinity excludes the pod, or that the constraint counts in the node's domain. They are at most
+	// MaxBlockingPods.
 	Pods []BlockingPod
 }
 
@@ -77,7 +78,8 @@ type GPUShortfall struct {
 }
 
 // Blockers returns all that keeps a pod off a node, by rule; nothing if the node is feasible. It changes nothing. The
-// error is a *berth.Fault or ErrUnknownNode. O(rules + pods of the classes that the refusing terms concern).
+// error is a *berth.Fault or ErrUnknownNode. O(rules + classes), and for a term that refuses O(pods of the classes that it
+// concerns) or O(pods of the domain), whichever is less.
 func (p *Profile) Blockers(pod *berth.Pod, node string) ([]Blocker, error) {
 	cl, err := p.g.validClass(pod)
 	if err != nil {

@@ -8,6 +8,9 @@ import (
 	"github.com/berth-go/berth/topology"
 )
 
+// MaxBlockingPods is how many pods a Blocker names at most.
+const MaxBlockingPods = 100
+
 // holders returns the pods of the node that hold a port which conflicts with port.
 func (c *collector) holders(port berth.HostPort) []BlockingPod {
 	g := c.p.g
@@ -18,19 +21,13 @@ func (c *collector) holders(port berth.HostPort) []BlockingPod {
 		}
 		return !s.portsFree([]berth.HostPort{port})
 	}
-	var pods []BlockingPod
-	for _, id := range g.nodes[c.n].pods {
-		if !c.gone[id] && holds(g.classes[g.pods[id].class]) {
-			pods = append(pods, BlockingPod{Pod: g.keyOf(id), Node: g.x.Name(c.n)})
-		}
-	}
-	return c.sorted(pods, holds)
+	pods := c.some(nil, g.nodes[c.n].pods, func(id podID) bool { return holds(g.classes[g.pods[id].class]) })
+	return c.named(pods, holds)
 }
 
 // counted returns the pods that a spread constraint counts in domain v.
 func (c *collector) counted(s *spreadRule, v topology.ValueID) []BlockingPod {
-	pods := c.placed(s.counter.m.classes, s.counter.key, v, s.counter.eligible)
-	return c.sorted(pods, func(cl *class) bool {
+	return c.inDomain(s.counter.m.classes, s.counter.key, v, s.counter.eligible, func(cl *class) bool {
 		// As in Profile.shift: what counts of a nominated pod is more than what counts of a placed one.
 		return cl.spec.Namespace == c.r.class.spec.Namespace && s.selector.matches(cl.spec.Labels)
 	})
@@ -38,13 +35,12 @@ func (c *collector) counted(s *spreadRule, v topology.ValueID) []BlockingPod {
 
 // matching returns the pods in domain v that a term of the pod selects.
 func (c *collector) matching(ctr *counter, v topology.ValueID) []BlockingPod {
-	pods := c.placed(ctr.m.classes, ctr.key, v, ctr.eligible)
-	return c.sorted(pods, func(cl *class) bool {
+	return c.inDomain(ctr.m.classes, ctr.key, v, nil, func(cl *class) bool {
 		return slices.ContainsFunc(cl.matchers, func(l matcherLink) bool { return l.matcher == ctr.m })
 	})
 }
 
-// owning returns the pods in domain v whose anti-affinity is o, and the term of the first.
+// owning returns the pods in domain v whose anti-affinity is o, and the term of one of them.
 func (c *collector) owning(o *owners, v topology.ValueID) ([]BlockingPod, *berth.PodAffinityTerm) {
 	var term *berth.PodAffinityTerm
 	owns := func(cl *class) bool {
@@ -69,33 +65,70 @@ func (c *collector) owning(o *owners, v topology.ValueID) ([]BlockingPod, *berth
 			links = append(links, classLink{class: cl})
 		}
 	}
-	return c.sorted(c.placed(links, o.key, v, nil), owns), term
+	return c.inDomain(links, o.key, v, nil, owns), term
 }
 
-// placed returns the pods of classes on eligible nodes of domain v. O(pods of the classes).
-func (c *collector) placed(classes []classLink, key topology.KeyID, v topology.ValueID, e *eligibility) []BlockingPod {
+// inDomain returns the pods of the classes, those that a nominated pod is one of if blocks says so, on eligible nodes of
+// domain v. O(pods of the classes) or O(pods of the domain), whichever is less, but no more once there are enough.
+func (c *collector) inDomain(classes []classLink, key topology.KeyID, v topology.ValueID, e *eligibility, blocks func(*class) bool) []BlockingPod {
 	g := c.p.g
-	var pods []BlockingPod
+	there := func(id podID) bool {
+		n := g.pods[id].node
+		return g.x.Value(n, key) == v && (e == nil || e.set.Has(n))
+	}
+	total := 0
 	for _, l := range classes {
-		for _, id := range l.class.pods {
-			n := g.pods[id].node
-			if !c.gone[id] && g.x.Value(n, key) == v && (e == nil || e.set.Has(n)) {
-				pods = append(pods, BlockingPod{Pod: g.keyOf(id), Node: g.x.Name(n)})
+		total += len(l.class.pods)
+	}
+	d := topology.Domain{Key: key, Value: v}
+	const perNode = 16 // about how many pods a node has
+	var pods []podID
+	if total < perNode*g.x.Size(d) {
+		for _, l := range classes {
+			pods = c.some(pods, l.class.pods, there)
+		}
+	} else {
+		of := make(map[classID]bool, len(classes))
+		for _, l := range classes {
+			of[l.class.id] = true
+		}
+		for n := range g.x.Nodes(d) {
+			pods = c.some(pods, g.nodes[n].pods, func(id podID) bool { return of[g.pods[id].class] && there(id) })
+			if len(pods) >= MaxBlockingPods {
+				break
 			}
+		}
+	}
+	return c.named(pods, blocks)
+}
+
+// some adds pods of from that are in, until there are enough.
+func (c *collector) some(pods, from []podID, in func(podID) bool) []podID {
+	for _, id := range from {
+		if len(pods) >= MaxBlockingPods {
+			break
+		}
+		if !c.gone[id] && in(id) {
+			pods = append(pods, id)
 		}
 	}
 	return pods
 }
 
-// sorted adds those of the nominated pods that are taken into account and are in the way too, and sorts.
-func (c *collector) sorted(pods []BlockingPod, blocks func(*class) bool) []BlockingPod {
+// named returns the pods, and the nominated pods taken into account that are in the way too, sorted and not too many.
+func (c *collector) named(placed []podID, blocks func(*class) bool) []BlockingPod {
+	g := c.p.g
+	var pods []BlockingPod
 	for _, o := range c.lent {
 		if blocks(o.class) {
-			pods = append(pods, BlockingPod{Pod: o.key, Node: c.p.g.x.Name(c.n), Nominated: true})
+			pods = append(pods, BlockingPod{Pod: o.key, Node: g.x.Name(c.n), Nominated: true})
 		}
+	}
+	for _, id := range placed {
+		pods = append(pods, BlockingPod{Pod: g.keyOf(id), Node: g.x.Name(g.pods[id].node)})
 	}
 	slices.SortFunc(pods, func(a, b BlockingPod) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Pod.Namespace, b.Pod.Namespace), cmp.Compare(a.Pod.Name, b.Pod.Name))
 	})
-	return pods
+	return pods[:min(len(pods), MaxBlockingPods)]
 }

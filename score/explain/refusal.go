@@ -54,7 +54,8 @@ type Obstacle struct {
 	Selects string `json:"selects,omitempty"`
 	// Skew is what a spread constraint counts.
 	Skew *Skew `json:"skew,omitempty"`
-	// Pods are pods in the way, at most Options.Pods of the PodCount that there are.
+	// Pods are pods in the way, at most Options.Pods of the PodCount that there are; these are counted up to
+	// affinity.MaxBlockingPods.
 	Pods     []Pod `json:"pods,omitempty"`
 	PodCount int   `json:"podCount,omitempty"`
 }

@@ -128,6 +128,7 @@ func (s *search) candidates() (changes []Change, complete bool) {
 		room = room || b.Rule == affinity.NodeResourcesFit || b.Rule == affinity.GPU
 		changes = append(changes, s.additions(&b)...)
 		if b.Rule == affinity.PodTopologySpread {
+			complete = complete && len(b.Pods) < affinity.MaxBlockingPods
 			for _, p := range b.Pods {
 				removals = append(removals, removal(p))
 			}
@@ -138,10 +139,8 @@ func (s *search) candidates() (changes []Change, complete bool) {
 	}
 	s.sortRemovals(removals)
 	removals = slices.CompactFunc(removals, func(a, b Change) bool { return *a.Pod == *b.Pod })
-	if most := maxSingles; len(removals) > most {
-		removals, complete = removals[:most], false
-	}
-	return append(changes, removals...), complete
+	changes = append(changes, removals...)
+	return changes, complete && len(changes) <= maxSingles
 }
 
 // occupants returns the removals of the pods that take room on the node.

@@ -10,15 +10,15 @@ import (
 	"github.com/berth-go/berth/topology"
 )
 
-// MaxPairs is the number of changes to choose from up to which all pairs of them are tried.
-const MaxPairs = 40
-
 const (
-	// maxSingles is the number of changes to choose from up to which each alone is tried.
-	maxSingles = 500
-	// maxRounds bounds how often changes are added greedily.
-	maxRounds = 1000
+	// MaxChanges is the largest number of changes of a suggestion. Where it would take more there is none.
+	MaxChanges = 50
+	// MaxPairs is the number of changes to choose from up to which all pairs of them are tried.
+	MaxPairs = 40
 )
+
+// maxSingles is the number of changes to choose from up to which each alone is tried.
+const maxSingles = 500
 
 // search looks for the smallest suggestion for a pod and a node.
 type search struct {
@@ -46,6 +46,11 @@ type search struct {
 
 // suggest returns the smallest suggestion that it finds, nil if it finds none. blockers are what blocks as things are.
 func suggest(profile *affinity.Profile, pod *berth.Pod, node string, blockers []affinity.Blocker) (*Suggestion, error) {
+	for i := range blockers {
+		if weight(blockers[i:i+1]) > MaxChanges {
+			return nil, nil
+		}
+	}
 	id, _ := profile.Graph().Topology().Lookup(node)
 	dropNodes, dropPods := false, false
 	for range 4 {
@@ -104,9 +109,10 @@ func (s *search) run(blockers []affinity.Blocker) (*Suggestion, error) {
 		return s.suggestion(s.fixed + len(few)), nil
 	}
 	bound := s.fixed + 1
-	if complete && len(candidates) <= MaxPairs {
+	switch {
+	case complete && len(candidates) <= MaxPairs:
 		bound = s.fixed + 3
-	} else if complete && len(candidates) <= maxSingles {
+	case complete:
 		bound = s.fixed + 2
 	}
 	if s.greedily = true; !s.greedy() {
@@ -204,7 +210,11 @@ func (s *search) helps(changes ...Change) bool {
 func (s *search) clear() bool {
 	for {
 		changed := false
-		for _, b := range s.blockers() {
+		bs := s.blockers()
+		if s.tooMuch(bs) {
+			return false
+		}
+		for _, b := range bs {
 			if b.Rule != affinity.NodePorts && b.Side != affinity.OwnAntiAffinity && b.Side != affinity.ExistingAntiAffinity {
 				continue
 			}
@@ -216,7 +226,7 @@ func (s *search) clear() bool {
 				if slices.ContainsFunc(s.changes, func(o Change) bool { return o.Pod != nil && *o.Pod == p.Pod }) {
 					continue // it is in the way twice
 				}
-				if !s.settle(c) {
+				if len(s.changes) == MaxChanges || !s.settle(c) {
 					return false
 				}
 				changed = true
@@ -268,7 +278,7 @@ func removes(c *Change) int {
 
 // greedy adds one change after the other that takes away the first thing in the way.
 func (s *search) greedy() bool {
-	for range maxRounds {
+	for len(s.changes) < MaxChanges {
 		if !s.clear() {
 			return false
 		}
@@ -278,6 +288,16 @@ func (s *search) greedy() bool {
 		bs := s.blockers()
 		if len(bs) == 0 || !s.step(&bs[0], weight(bs)) {
 			return false
+		}
+	}
+	return s.feasible()
+}
+
+// tooMuch reports whether it would take more than MaxChanges.
+func (s *search) tooMuch(bs []affinity.Blocker) bool {
+	for i := range bs {
+		if len(s.changes)+weight(bs[i:i+1]) > MaxChanges {
+			return true
 		}
 	}
 	return false
@@ -341,12 +361,11 @@ func lacks(b *affinity.Blocker) int {
 // prune leaves out what is not needed after all: of what was added greedily, and of all changes to the cluster where
 // one may do for what another one was meant for.
 func (s *search) prune() {
-	const most = 100 // it takes their square
 	first, point := s.fixed, s.settled
 	if s.doubtful {
 		first, point = s.ofPod, 0
 	}
-	for i := len(s.changes) - 1; i >= first && len(s.changes)-first <= most; i-- {
+	for i := len(s.changes) - 1; i >= first; i-- {
 		s.what.Restore(point)
 		rest := slices.Delete(slices.Clone(s.changes), i, i+1)
 		if s.helps(rest[first:]...) {
