@@ -20,7 +20,7 @@ func ExampleProfile_WhatIf() {
 	defer w.End() // the graph is as it was
 	blockers, _ := w.Blockers("n1")
 	for _, b := range blockers {
-		fmt.Println(b.Rule, b.Pods, b.Shortfall.Resource)
+		fmt.Printf("%v: pods %v, short of %q\n", b.Rule, b.Pods, b.Shortfall.Resource)
 	}
 
 	w.Release(proxy.Key())
@@ -30,7 +30,7 @@ func ExampleProfile_WhatIf() {
 	v, _ := w.Verdict("n1", nil)
 	fmt.Println(v.Rule == affinity.Feasible)
 	// Output:
-	// NodePorts [{net/proxy n1 false}]
-	// NodeResourcesFit [] cpu
+	// NodePorts: pods [{net/proxy n1 false}], short of ""
+	// NodeResourcesFit: pods [], short of "cpu"
 	// true
 }
