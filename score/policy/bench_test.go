@@ -87,15 +87,18 @@ func BenchmarkPolicy(b *testing.B) {
 			_ = f.Filter(in, set)
 		}
 	})
-	for name, compile := range map[string]func(c *compiler, n *node) term{
-		"baseline/node-by-node":             func(c *compiler, n *node) term { return each{c.truth(n)} },
-		"baseline/postings-without-keeping": (*compiler).set,
+	for _, way := range []struct {
+		name    string
+		compile func(c *compiler, n *node) term
+	}{
+		{"baseline/node-by-node", func(c *compiler, n *node) term { return each{c.truth(n)} }},
+		{"baseline/postings-without-keeping", (*compiler).set},
 	} {
-		b.Run(name, func(b *testing.B) {
+		b.Run(way.name, func(b *testing.B) {
 			e, err := Parse(tenOfNode, Config{})
 			require.NoError(b, err)
 			c := newCompiler(false)
-			f := &Filter{root: compile(c, e.root)}
+			f := &Filter{root: way.compile(c, e.root)}
 			f.run = c.newRun()
 			in, set := benchInput(b, g, 1000), &topology.NodeSet{}
 			b.ReportAllocs()

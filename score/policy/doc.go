@@ -12,17 +12,17 @@
 // An expression has no loops, no variables and no effects: it always ends, in a time that its size bounds. Source, size and
 // nesting are limited by [Config].
 //
-//	expression = conjunction { "||" conjunction } .
+//	expression  = conjunction { "||" conjunction } .
 //	conjunction = comparison { "&&" comparison } .
-//	comparison = sum [ ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum ] .
-//	sum        = product { ( "+" | "-" ) product } .
-//	product    = unary { ( "*" | "/" | "%" ) unary } .
-//	unary      = ( "!" | "-" ) unary | primary .
-//	primary    = number | text | "true" | "false" | "cpu" | "memory" | call | "(" expression ")" .
-//	call       = name "(" [ expression { "," expression } ] ")" .
-//	name       = letter { letter | digit | "_" } .
-//	number     = digits [ "." digits ] [ "m" | "k" | "M" | "G" | "T" | "P" | "Ki" | "Mi" | "Gi" | "Ti" | "Pi" ] .
-//	text       = a string literal of Go in double quotes .
+//	comparison  = sum [ ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum ] .
+//	sum         = product { ( "+" | "-" ) product } .
+//	product     = unary { ( "*" | "/" | "%" ) unary } .
+//	unary       = ( "!" | "-" ) unary | primary .
+//	primary     = number | text | "true" | "false" | "cpu" | "memory" | call | "(" expression ")" .
+//	call        = name "(" [ expression { "," expression } ] ")" .
+//	name        = letter { letter | digit | "_" } .
+//	number      = digits [ "." digits ] [ "m" | "k" | "M" | "G" | "T" | "P" | "Ki" | "Mi" | "Gi" | "Ti" | "Pi" ] .
+//	text        = a string literal of Go in double quotes .
 //
 // White space separates, and # begins a comment up to the end of the line. A name is of ASCII letters.
 //
@@ -49,7 +49,7 @@
 //	cpu, memory                 number  short for free("cpu"), free("memory")
 //	gpus(), gpusFree()          number  shareable GPUs, and what is free of them
 //	gpuModel()                  text    their model, missing if it has none
-//	podsWithLabel(key, value...) number its pods that carry the label
+//	podsWithLabel(key, value...) number  its pods that carry the label
 //
 // Of the pod that is placed:
 //
@@ -75,7 +75,7 @@
 //	present(a)                              is not missing
 //	default(a, b)                           b if a is missing
 //
-// Users add [Function]s of their own by the [Config].
+// Users add functions of their own by the [Config]: see [Function].
 //
 // # Missing values
 //
@@ -96,7 +96,9 @@
 //	an evaluation            O(nodes/64) for each set, O(size of the part) for each changed node and set
 //	with new values of a pod O(nodes in question) for each term that they are in
 //	the first                O(nodes) for each term that has no posting lists
-//	memory                   n/8 bytes a set, 8 n a column
+//	a function that reads    a call for each node in question
+//	  both node and cluster
+//	memory                   nodes/8 bytes a set, 8 bytes a node a column
 //
 // A score is evaluated for each node that it is asked about; the pipeline keeps the columns of those that do not look at the
 // cluster, and asks for nodes that changed.
