@@ -30,6 +30,8 @@ var (
 	ErrPodMoved = errors.New("cache: pod moved")
 	// ErrNodeChanged is the conflict of a node that somebody else has changed.
 	ErrNodeChanged = errors.New("cache: node changed")
+	// ErrGroup is what became of a pod whose group did not find room for enough of its pods.
+	ErrGroup = errors.New("cache: group not placed")
 	// ErrOpen is returned while a transaction of the replica is open.
 	ErrOpen = errors.New("cache: a transaction is open")
 	// ErrDone is returned by a transaction that was committed or rolled back.

@@ -285,3 +285,53 @@ PodRemoved default/a
 		t.Error(s)
 	}
 }
+
+// Two groups of three want four CPUs: one runs, the other holds nothing meanwhile, and a single pod takes the rest
+// (koordinator#872).
+func TestAGroupRunsTogetherOrNotAtAll(t *testing.T) {
+	c := newCache(t)
+	must(t, c.AddNode(node("n1", 2)), c.AddNode(node("n2", 2)))
+	r := newReplica(t, c)
+	profile, err := r.Graph().NewProfile(affinity.ProfileConfig{})
+	must(t, err)
+	full := errors.New("no room")
+	decide := func(p *berth.Pod) (string, error) {
+		choice, ok, err := profile.Best(p)
+		if !ok || err != nil {
+			return "", errors.Join(full, err)
+		}
+		return r.Graph().Topology().Name(choice.Node), nil
+	}
+	group := func(name string, n int) (pods []*berth.Pod) {
+		for i := range n {
+			pods = append(pods, pod(fmt.Sprint(name, i), "", 1000))
+		}
+		return pods
+	}
+	txn := begin(t, r)
+	for _, tc := range []struct {
+		name      string
+		pods, min int
+		placed    bool
+		fit       int
+	}{{"a", 3, 3, true, 3}, {"b", 3, 3, false, 0}, {"c", 2, 1, true, 1}, {"d", 1, 1, false, 0}, {"e", 0, 0, true, 0}} {
+		before := r.Graph().Pods()
+		got, placed, err := txn.PlaceGroup(group(tc.name, tc.pods), tc.min, decide)
+		must(t, err)
+		fit := 0
+		for _, p := range got {
+			switch {
+			case p.Err == nil && p.Node != "":
+				fit++
+			case p.Node != "" || !errors.Is(p.Err, full) && !errors.Is(p.Err, cache.ErrGroup):
+				t.Errorf("group %s: %+v", tc.name, p)
+			}
+		}
+		if placed != tc.placed || fit != tc.fit || len(got) != tc.pods || r.Graph().Pods() != before+fit {
+			t.Errorf("group %s: placed %v, %d pods fit, %d are there; want %v, %d", tc.name, placed, fit, r.Graph().Pods()-before, tc.placed, tc.fit)
+		}
+	}
+	must(t, txn.Commit())
+	wantUsed(t, c, "n1", 2000, 2)
+	wantUsed(t, c, "n2", 2000, 2)
+}

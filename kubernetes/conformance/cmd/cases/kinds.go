@@ -23,7 +23,7 @@ func kindsOf(scheduler string) (kinds, error) {
 		all["queue"] = func(c *casefile.Case) []string { return queueCase(c, scheduler) }
 	}
 	if scheduler == schedulers.Berth {
-		all["numa"] = numaCase
+		all["numa"], all["gang"] = numaCase, gangCase
 	}
 	return all, nil
 }
