@@ -30,18 +30,12 @@ func differing[T any](a, b *T) []string {
 // differingPods lets the GPUs pass that the cache chose, and compares instants, not clocks.
 func differingPods(state, observed *berth.Pod) []string {
 	state, observed = canonical.Pod(state), canonical.Pod(observed)
-	if keepsDevices(state, observed) {
+	if g, was := &observed.GPU, &state.GPU; len(g.Devices) == 0 && g.Count == was.Count && g.Milli == was.Milli {
 		same := *observed
-		same.GPU.Devices = state.GPU.Devices
+		same.GPU.Devices = was.Devices
 		observed = &same
 	}
 	return differing(state, observed)
-}
-
-// keepsDevices tells whether a pod that names no GPUs keeps those that it has.
-func keepsDevices(old, next *berth.Pod) bool {
-	return len(next.GPU.Devices) == 0 && old.NodeName == next.NodeName && old.GPU.Count == next.GPU.Count &&
-		old.GPU.Milli == next.GPU.Milli
 }
 
 func nodeAmounts(state, observed *berth.Node) []Amount {
