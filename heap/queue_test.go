@@ -248,6 +248,34 @@ func TestDeletedInFlightDoesNotComeBack(t *testing.T) {
 	require.Zero(t, d.q.Len())
 }
 
+func TestItemsOfOneMomentLeaveInTheOrderOfEntry(t *testing.T) {
+	d := newDesk(t)
+	for _, key := range []string{"c", "a", "b"} { // the clock stands still
+		d.add(key, 1)
+	}
+	d.pop("c")
+	d.pop("a")
+	d.pop("b")
+}
+
+func TestAChangeInFlightIsHeardByTheItemAlone(t *testing.T) {
+	d := newDesk(t)
+	d.add("a", 0)
+	d.add("b", 0)
+	d.pop("a")
+	d.pop("b")
+	require.NoError(t, d.q.Update(Spec[string, int]{Key: "a"}, d.now, Event[int]{Kinds: kindA}))
+	d.fail("a", ruleA)
+	d.fail("b", ruleA)
+	d.want("BackingOff: a", "Unschedulable: b")
+}
+
+func TestUpdateOfWhatIsNotThereIsAnError(t *testing.T) {
+	d := newDesk(t)
+	require.ErrorIs(t, d.q.Update(Spec[string, int]{Key: "a"}, d.now, Event[int]{Kinds: kindA}), ErrNotFound)
+	d.want()
+}
+
 func TestNominationLastsUntilDoneOrDeleted(t *testing.T) {
 	d := newDesk(t)
 	d.add("a", 0)
