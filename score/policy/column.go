@@ -46,10 +46,16 @@ func (c *column) refresh(r *run) {
 	}
 	if c.epoch != r.epoch || !ok || len(changed) > r.index.Len() {
 		for n := range live.All() {
+			if r.stopped() {
+				return
+			}
 			c.set(r, n)
 		}
 	} else {
 		for _, n := range changed {
+			if r.stopped() {
+				return
+			}
 			if live.Has(n) {
 				c.set(r, n)
 			}

@@ -21,7 +21,8 @@ type Config struct {
 	MaxDepth int
 }
 
-// Function is a function of one's own. Which of Bool, Number and Text is set, one of them, is its result type.
+// Function is a function of one's own. Which of Bool, Number and Text is set, one of them, is its result type. In a scorer it
+// may be called by several goroutines at a time, unless it reads the cluster.
 type Function struct {
 	// Name is a letter followed by letters, digits and underscores.
 	Name string

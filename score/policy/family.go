@@ -50,7 +50,7 @@ func (c *compiler) family(n *node) term {
 func (f *family) narrow(r *run, s *topology.NodeSet) {
 	m := f.member(r)
 	f.repair(r, m)
-	if !s.Subset(&m.valid) {
+	if r.err == nil && !s.Subset(&m.valid) {
 		f.ask(r, m, s)
 	}
 	s.Intersect(&m.set)
@@ -71,6 +71,9 @@ func (f *family) repair(r *run, m *member) {
 	}
 	live := r.index.Live()
 	for _, n := range changed {
+		if r.stopped() {
+			return
+		}
 		switch {
 		case !m.valid.Has(n):
 		case len(changed) > repairMax || !live.Has(n):
@@ -79,7 +82,9 @@ func (f *family) repair(r *run, m *member) {
 			m.set.Set(n, f.holds(r, n))
 		}
 	}
-	m.epoch, m.seen = r.epoch, now
+	if r.err == nil {
+		m.epoch, m.seen = r.epoch, now
+	}
 }
 
 // repairMax is up to how many changed nodes are looked at one by one at once, rather than together with all that are asked
@@ -100,10 +105,15 @@ func (f *family) ask(r *run, m *member, s *topology.NodeSet) {
 		r.give(have)
 	} else {
 		for n := range asked.All() {
+			if r.stopped() {
+				break
+			}
 			m.set.Set(n, f.holds(r, n))
 		}
 	}
-	m.valid.Union(asked)
+	if r.err == nil {
+		m.valid.Union(asked)
+	}
 	r.give(asked)
 }
 

@@ -29,7 +29,7 @@ func (k *keptTerm) union(r *run, s *topology.NodeSet) {
 }
 
 // refresh brings the set up to date. Where it stands moves on only when all is done, so that a function of the user's that
-// panics leaves nothing half done.
+// panics, or a context that is done, leaves nothing half done.
 func (k *keptTerm) refresh(r *run) {
 	changed, now, ok := r.graph.Changes(k.seen)
 	live := r.index.Live()
@@ -39,8 +39,13 @@ func (k *keptTerm) refresh(r *run) {
 		k.made.narrow(r, &k.set)
 	} else {
 		for _, n := range changed {
+			if r.stopped() {
+				return
+			}
 			k.set.Set(n, live.Has(n) && k.holds(r, n))
 		}
 	}
-	k.epoch, k.seen = r.epoch, now
+	if r.err == nil {
+		k.epoch, k.seen = r.epoch, now
+	}
 }

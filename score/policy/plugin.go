@@ -30,15 +30,17 @@ func NewFilter(name string, e *Expr) (*Filter, error) {
 // Name returns the name that the filter was made with.
 func (f *Filter) Name() string { return f.name }
 
-// Filter takes out of feasible the nodes for which the expression is false. The error is always nil.
+// Filter takes out of feasible the nodes for which the expression is false. The error is that of a context that is done.
 //
 // The cost is O(capacity/64) for each part that has a set of its own, and an evaluation of each part for each node that
 // changed since it was asked last: see the package's documentation. Nothing is allocated in the long run.
 func (f *Filter) Filter(in *score.Input, feasible *topology.NodeSet) error {
 	f.run.begin(in)
 	defer f.run.end()
-	f.root.narrow(f.run, feasible)
-	return nil
+	if f.run.err == nil {
+		f.root.narrow(f.run, feasible)
+	}
+	return f.run.err
 }
 
 // scorer is an expression of type NumberType as a score.
@@ -57,12 +59,16 @@ type localScorer struct{ *scorer }
 // Local promises that a score depends on pod class and node alone.
 func (localScorer) Local() {}
 
-// NewScorer returns the score of an expression of type NumberType: its whole part, at least -2^40 and at most 2^40, or 0 if
-// it is missing. If the expression does not read the state of the cluster, the scorer is a score.Local, whose columns are
-// kept. The error wraps ErrType.
+// Concurrent promises that nodes may be asked for by several goroutines. What reads the cluster is better asked for once
+// than once for each part of the nodes.
+func (localScorer) Concurrent() {}
+
+// NewScorer returns the score of an expression of type NumberType: its whole part, within ±score.MaxScore, or 0 if it is
+// missing. If the expression does not read the state of the cluster, the scorer is a score.Local, whose columns are kept, and
+// score.Concurrent. The error wraps ErrType.
 //
-// Score takes O(nodes * size of the expression), and, other than in a filter, count takes O(all nodes) each time. Calls may
-// overlap, as far as functions of one's own allow it, but not with updates of the graph.
+// Score takes O(nodes * size of the expression), and, other than in a filter, count takes O(all nodes) each time. The error is
+// that of a context that is done.
 func NewScorer(name string, e *Expr) (score.Scorer, error) {
 	if e.Type() != NumberType {
 		return nil, fmt.Errorf("%w: score %q is a %v, want a number: %v", ErrType, name, e.Type(), e)
@@ -78,17 +84,19 @@ func NewScorer(name string, e *Expr) (score.Scorer, error) {
 func (s *scorer) Name() string { return s.name }
 
 func (s *scorer) Score(in *score.Input, nodes []topology.NodeID, column []int64) error {
-	const limit = 1 << 40
 	r := s.take()
 	defer s.give(r)
 	r.begin(in)
 	for _, n := range nodes {
+		if r.stopped() {
+			break
+		}
 		column[n] = 0
 		if x, ok := s.number(r, n); ok {
-			column[n] = min(max(x.whole(), -limit), limit)
+			column[n] = min(max(x.whole(), -score.MaxScore), score.MaxScore)
 		}
 	}
-	return nil
+	return r.err
 }
 
 func (s *scorer) take() *run {

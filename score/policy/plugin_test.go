@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -210,6 +211,56 @@ func TestAPanicLeavesNothingHalfDone(t *testing.T) {
 		require.Panics(t, func() { apply(t, f, g, pod) }, source)
 		fail = false
 		require.True(t, apply(t, f, g, pod).Equal(topology.NewNodeSet(1)), source)
+	}
+}
+
+// TestADoneContextLeavesNothingHalfDone stops evaluations amid their loops over nodes, and asks again.
+func TestADoneContextLeavesNothingHalfDone(t *testing.T) {
+	for _, source := range []string{
+		`even()`, `even() && podPriority() == 0`, `index() % 2 == podPriority()`, `evenFor(podNamespace())`, `always() && even()`,
+		`podPriority() + index() % 2 == 0`, `count(even()) == 2000 && even()`, `label("i") != "" && even()`,
+	} {
+		stop, calls := func() {}, 0
+		index := func(c *Call) int64 {
+			if calls++; calls == 700 {
+				stop()
+			}
+			n, _ := labelNumber(c.Graph.Topology().ValueName(c.Graph.Topology().Labels(c.Node)[0]))
+			return n.whole()
+		}
+		even := func(c *Call) bool { return index(c)%2 == 0 }
+		functions := []Function{
+			{Name: "even", Reads: ReadsNode, Bool: even},
+			{Name: "always", Reads: ReadsNode | ReadsCluster, Bool: func(c *Call) bool { index(c); return true }},
+			{Name: "evenFor", Reads: ReadsNode, Params: []Type{TextType}, Bool: even},
+			{Name: "index", Reads: ReadsNode, Number: func(c *Call) (Number, bool) { return Whole(index(c)), true }},
+		}
+		g := graphOf(t)
+		for i := range 4000 {
+			require.NoError(t, g.AddNode(&berth.Node{Name: fmt.Sprint(i), Labels: map[string]string{"i": fmt.Sprint(i)}}))
+		}
+		f := filterOf(t, source, functions...)
+		pod := &berth.Pod{Namespace: "x", Name: "y"}
+		for range 3 { // at first, then after many changes
+			ctx, cancel := context.WithCancel(t.Context())
+			stop, calls = cancel, 0
+			in := (&score.Input{Pod: pod, Graph: g}).WithContext(ctx)
+			if err := f.Filter(in, g.Topology().Live().Clone()); calls >= 700+512 || err != nil {
+				require.ErrorIs(t, err, context.Canceled, source)
+			}
+			require.Less(t, calls, 700+2*512, source)
+			cancel()
+			calls = 1 << 20
+			require.Equal(t, 2000, apply(t, f, g, pod).Len(), source)
+			require.ErrorIs(t, f.Filter(in, g.Topology().Live().Clone()), context.Canceled)
+			for i := range 4000 {
+				require.NoError(t, g.UpdateNode(&berth.Node{Name: fmt.Sprint(i), Labels: map[string]string{"i": fmt.Sprint(3999 - i)}}))
+			}
+			require.Equal(t, 2000, apply(t, f, g, pod).Len(), source)
+			for i := range 800 {
+				require.NoError(t, g.UpdateNode(&berth.Node{Name: fmt.Sprint(i), Labels: map[string]string{"i": fmt.Sprint(i)}}))
+			}
+		}
 	}
 }
 

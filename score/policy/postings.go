@@ -123,6 +123,9 @@ func (c *compiler) valuePostings(label string, test func(string) bool) func(r *r
 			return
 		}
 		for v := range topology.ValueID(r.index.ValueCap(k.id)) {
+			if r.stopped() {
+				return
+			}
 			d := topology.Domain{Key: k.id, Value: v}
 			if r.index.Size(d) > 0 && test(r.index.ValueName(d)) {
 				r.index.Union(s, d)

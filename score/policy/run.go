@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"context"
+
 	"github.com/berth-go/berth"
 	"github.com/berth-go/berth/affinity"
 	"github.com/berth-go/berth/score"
@@ -22,6 +24,10 @@ type run struct {
 	index *topology.Index
 	pod   *berth.Pod
 	class uint64
+
+	ctx   context.Context
+	err   error // of ctx
+	steps int
 
 	keys  []labelKey // of program.labels
 	once  []memo     // of program.once
@@ -58,7 +64,8 @@ func (r *run) begin(in *score.Input) {
 		r.epoch++
 		clear(r.keys)
 	}
-	r.pod, r.class = in.Pod, in.Class
+	r.pod, r.class, r.ctx = in.Pod, in.Class, in.Context()
+	r.err = r.ctx.Err()
 	for i := range r.keys {
 		if k := &r.keys[i]; !k.known {
 			k.id, k.known = r.index.FindKey(r.labels[i])
@@ -71,10 +78,20 @@ func (r *run) begin(in *score.Input) {
 
 // end lets go of what is the caller's.
 func (r *run) end() {
-	r.pod = nil
+	r.pod, r.ctx = nil, nil
 	for i := range r.calls {
 		r.calls[i].Pod = nil
 	}
+}
+
+// stopped reports whether the context of the evaluation is done. Loops over nodes ask for each of them; the context is looked
+// at now and then. What was not finished by then is not kept.
+func (r *run) stopped() bool {
+	const interval = 512
+	if r.steps++; r.steps%interval == 0 && r.err == nil {
+		r.err = r.ctx.Err()
+	}
+	return r.err != nil
 }
 
 // take lends a set of any content, give takes it back.

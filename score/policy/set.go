@@ -118,6 +118,9 @@ func (t anyOf) narrow(r *run, s *topology.NodeSet) {
 
 func (t each) narrow(r *run, s *topology.NodeSet) {
 	for n := range s.All() {
+		if r.stopped() {
+			return
+		}
 		if !t.holds(r, n) {
 			s.Remove(n)
 		}
