@@ -448,7 +448,7 @@ func (e *evaluation) best() Choice {
 	for i := range e.feasible {
 		f := &e.feasible[i]
 		total := e.shared(f) + int64(f.top.local)
-		if winner == nil || total > choice.Score || total == choice.Score && c.p.g.before(f.top.node, choice.Node) {
+		if winner == nil || total > choice.Score || total == choice.Score && c.p.g.ahead(f.top, winner.top) {
 			choice.Node, choice.Score, winner = f.top.node, total, f
 		}
 	}

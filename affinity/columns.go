@@ -1,10 +1,6 @@
 package affinity
 
-import (
-	"encoding/binary"
-
-	"github.com/berth-go/berth/topology"
-)
+import "github.com/berth-go/berth/topology"
 
 // columns are the nodes that a demand (static) fits on, sorted into groups, and in each group a heap of the nodes by the
 // part of the score that depends on the node alone.
@@ -24,7 +20,7 @@ type columns struct {
 
 	groups  []group
 	tuples  []int64 // of the groups, one after the other
-	byTuple map[string]int32
+	byTuple table[int32]
 	active  []int32 // groups with nodes
 
 	slots []slot // by NodeID
@@ -36,8 +32,7 @@ type columns struct {
 	bytes      int   // as accounted for in Graph.columnBytes
 	prev, next *columns
 	// scratch
-	tuple    tuple
-	tupleKey []byte
+	tuple tuple
 }
 
 // slot is where a node stands.
@@ -58,16 +53,21 @@ type group struct {
 // with cold caches each further place to look at costs more than the sift itself.
 type standing struct {
 	local int32  // score
-	order uint32 // Graph.order of the node
+	order uint32 // of the node
 	node  topology.NodeID
 }
 
 // beats reports whether a stands above b in a heap: highest local score first, then the graph's order.
 func (g *Graph) beats(a, b standing) bool {
-	switch {
-	case a.local != b.local:
+	if a.local != b.local {
 		return a.local > b.local
-	case a.order != b.order:
+	}
+	return g.ahead(a, b)
+}
+
+// ahead is before.
+func (g *Graph) ahead(a, b standing) bool {
+	if a.order != b.order {
 		return a.order < b.order
 	}
 	return g.x.Name(a.node) < g.x.Name(b.node)
@@ -137,7 +137,7 @@ func (c *columns) drop() {
 	}
 	g.releaseStatic(&c.static)
 	// A plan may still point here; the memory goes now.
-	c.groups, c.tuples, c.byTuple, c.active, c.slots = nil, nil, nil, nil, nil
+	c.groups, c.tuples, c.byTuple, c.active, c.slots = nil, nil, table[int32]{}, nil, nil
 }
 
 // refresh brings the columns up to date and makes them the most recently used. O(changes since) as a rule, else O(nodes).
@@ -178,7 +178,7 @@ func (c *columns) build() {
 	c.seen = g.log.end()
 	g.log.read = c.seen
 	c.groups, c.tuples, c.active = c.groups[:0], c.tuples[:0], c.active[:0]
-	c.byTuple = make(map[string]int32)
+	c.byTuple = table[int32]{}
 	n := g.x.Cap()
 	if cap(c.slots) < n {
 		c.slots = make([]slot, n, n+n/8)
@@ -196,7 +196,7 @@ func (c *columns) build() {
 			gr := c.groupOf()
 			h := &c.groups[gr]
 			c.slots[n] = slot{gr, int32(len(h.heap))}
-			h.heap = append(h.heap, standing{c.localScore(n), g.order[n], n})
+			h.heap = append(h.heap, standing{c.localScore(n), g.nodes[n].order, n})
 		}
 	}
 	for _, gr := range c.active {
@@ -274,7 +274,7 @@ func (c *columns) repair(n topology.NodeID) {
 	gr := c.groupOf()
 	h := &c.groups[gr]
 	*sl = slot{gr, int32(len(h.heap))}
-	h.heap = append(h.heap, standing{score, c.p.g.order[n], n})
+	h.heap = append(h.heap, standing{score, c.p.g.nodes[n].order, n})
 	c.up(gr, len(h.heap)-1)
 }
 
@@ -299,16 +299,36 @@ func (t tuple) equal(o tuple) bool {
 	return true
 }
 
+// hash is for byTuple.
+func (t tuple) hash() uint32 {
+	var h uint64
+	for _, v := range t {
+		h = (h ^ uint64(v)) * 0x9e3779b97f4a7c15
+		h ^= h >> 32
+	}
+	return fold(h)
+}
+
+// find returns the group of tuple t, noGroup if there is none.
+func (c *columns) find(t tuple, hash uint32) int32 {
+	if c.byTuple.n == 0 {
+		return noGroup
+	}
+	for i := c.byTuple.at(hash); c.byTuple.entries[i].hash != 0; i = c.byTuple.after(i) {
+		if e := &c.byTuple.entries[i]; e.hash == hash && c.tupleOf(e.item).equal(t) {
+			return e.item
+		}
+	}
+	return noGroup
+}
+
 // groupOf returns the group of c.tuple, active.
 func (c *columns) groupOf() int32 {
-	c.tupleKey = c.tupleKey[:0]
-	for _, v := range c.tuple {
-		c.tupleKey = binary.AppendVarint(c.tupleKey, v)
-	}
-	gr, ok := c.byTuple[string(c.tupleKey)]
-	if !ok {
+	hash := c.tuple.hash()
+	gr := c.find(c.tuple, hash)
+	if gr == noGroup {
 		gr = int32(len(c.groups))
-		c.byTuple[string(c.tupleKey)] = gr
+		c.byTuple.add(hash, gr)
 		c.groups = append(c.groups, group{at: -1})
 		c.tuples = append(c.tuples, c.tuple...)
 	}
@@ -356,7 +376,7 @@ func (c *columns) forget(n topology.NodeID) {
 
 // compact drops the empty groups.
 func (c *columns) compact() {
-	clear(c.byTuple)
+	c.byTuple = table[int32]{}
 	kept, tuples := make([]group, 0, 2*len(c.active)), make([]int64, 0, 2*len(c.active)*len(c.tuple))
 	for i, gr := range c.active {
 		h := c.groups[gr]
@@ -365,11 +385,7 @@ func (c *columns) compact() {
 		for _, s := range h.heap {
 			c.slots[s.node].group = c.active[i]
 		}
-		c.tupleKey = c.tupleKey[:0]
-		for _, v := range c.tupleOf(gr) {
-			c.tupleKey = binary.AppendVarint(c.tupleKey, v)
-		}
-		c.byTuple[string(c.tupleKey)] = c.active[i]
+		c.byTuple.add(c.tupleOf(gr).hash(), c.active[i])
 		kept, tuples = append(kept, h), append(tuples, c.tupleOf(gr)...)
 	}
 	c.groups, c.tuples = kept, tuples

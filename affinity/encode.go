@@ -35,7 +35,8 @@ func (e *encoder) bool(b bool) {
 
 //go:noinline
 func (e *encoder) string(s string) {
-	e.buf = append(binary.AppendUvarint(e.buf, uint64(len(s))), s...)
+	e.int(int64(len(s)))
+	e.buf = append(e.buf, s...)
 }
 
 func (e *encoder) strings(ss []string) {

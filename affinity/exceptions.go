@@ -38,17 +38,18 @@ func (x *exceptions) collect(pl *plan, c *columns) {
 	if len(x.taken) < len(c.groups) {
 		x.taken = append(x.taken, make([]int32, len(c.groups)-len(x.taken))...)
 	}
-	pl.eachFine(func(counts *counts, key topology.KeyID) {
-		counts.each(func(v topology.ValueID) {
-			if key == perNode {
+	for i := range pl.fineRules {
+		f := &pl.fineRules[i]
+		f.counts.each(func(v topology.ValueID) {
+			if f.key == perNode {
 				x.add(topology.NodeID(v), c)
 				return
 			}
-			for n := range index.Nodes(topology.Domain{Key: key, Value: v}) {
+			for n := range index.Nodes(topology.Domain{Key: f.key, Value: v}) {
 				x.add(n, c)
 			}
 		})
-	})
+	}
 }
 
 func (x *exceptions) add(n topology.NodeID, c *columns) {

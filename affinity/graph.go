@@ -25,7 +25,6 @@ type Graph struct {
 	log      dirtyLog
 
 	nodes      []nodeState // by NodeID
-	order      []uint32    // of nodes of equal score, by NodeID
 	classByKey classTable
 	// fine is the number of columns that follow a key node by node instead of domain by domain, by KeyID.
 	fine []int32
@@ -164,8 +163,8 @@ func (g *Graph) node(name string) (topology.NodeID, bool) {
 
 // before reports whether a wins against b at equal score.
 func (g *Graph) before(a, b topology.NodeID) bool {
-	if g.order[a] != g.order[b] {
-		return g.order[a] < g.order[b]
+	if x, y := g.nodes[a].order, g.nodes[b].order; x != y {
+		return x < y
 	}
 	return g.x.Name(a) < g.x.Name(b)
 }

@@ -1,7 +1,6 @@
 package affinity
 
 import (
-	"encoding/binary"
 	"fmt"
 	"iter"
 	"slices"
@@ -95,24 +94,21 @@ func (w *walker) column(c *columns) {
 			if sl := c.slots[s.node]; sl.group != gr || sl.at != int32(at) {
 				w.fault("node %d is at %+v, not at %d of group %d", s.node, sl, at, gr)
 			}
-			w.equal("order of a node in a heap", s.order, g.order[s.node])
+			w.equal("order of a node in a heap", s.order, g.nodes[s.node].order)
 			if parent := (at - 1) / 4; at > 0 && g.beats(s, h.heap[parent]) {
 				w.fault("node %d stands below node %d", s.node, h.heap[parent].node)
 			}
 		}
 	}
 	w.equal("tuples", len(c.tuples), len(c.groups)*len(c.tuple))
-	w.equal("groups by tuple", len(c.byTuple), len(c.groups))
+	w.equal("groups by tuple", c.byTuple.n, len(c.groups))
 	for gr := range c.groups {
 		h := &c.groups[gr]
 		if h.at < 0 && len(h.heap) > 0 {
 			w.fault("a group of %d nodes is not active", len(h.heap))
 		}
-		var key []byte
-		for _, v := range c.tupleOf(int32(gr)) {
-			key = binary.AppendVarint(key, v)
-		}
-		w.equal("group by its tuple", c.byTuple[string(key)], int32(gr))
+		t := c.tupleOf(int32(gr))
+		w.equal("group by its tuple", c.find(t, t.hash()), int32(gr))
 	}
 	for n := range c.slots {
 		s := &c.slots[n]

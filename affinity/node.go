@@ -14,9 +14,12 @@ import (
 type nodeState struct {
 	alloc, used amounts
 	// scored is what is used as resource scores see it (berth.Pod.ScoreRequests).
-	scored        berth.NonZeroRequests
+	scored berth.NonZeroRequests
+	// So far it is a cache line, what follows another.
+
 	podsAllowed   int64
 	podCount      int64
+	order         uint32 // among nodes of equal score
 	taints        int32
 	unschedulable bool
 	pods          []podID    // podCount of them, but while a what-if is tried
@@ -98,10 +101,8 @@ func (g *Graph) AddNode(spec *berth.Node) error {
 	}
 	if int(n) == len(g.nodes) {
 		g.nodes = append(g.nodes, nodeState{})
-		g.order = append(g.order, 0)
 	}
-	g.order[n] = g.orderOf(spec.Name)
-	g.nodes[n] = nodeState{taints: g.acquireTaints(spec.Taints)}
+	g.nodes[n] = nodeState{order: g.orderOf(spec.Name), taints: g.acquireTaints(spec.Taints)}
 	g.setNode(n, spec)
 	g.enterSets(n)
 	g.touchAll(n)

@@ -114,9 +114,7 @@ func (g *Graph) compilePreferred(t *berth.PreferredSchedulingTerm) *nodeMatcher 
 		return nil
 	}
 	g.enc.reset()
-	g.enc.bool(false) // no node selector can begin like this
-	g.enc.bool(true)
-	g.enc.string("preferred")
+	g.enc.int(-1) // no node selector can begin like this
 	g.enc.nodeTerm(p)
 	return g.nodeMatcher(func(m *nodeMatcher) {
 		m.anyOf = true

@@ -34,16 +34,17 @@ type plan struct {
 
 // layout says how keys are followed, and where each rule finds its domain or count in a group.
 type layout struct {
-	coarse   []topology.KeyID
-	fine     []topology.KeyID
-	affinity []place
-	anti     []place
-	soft     []place
-	spread   []place
-	scored   []place
-	owners   []ownersPlace // those whose terms match the class
-	wishes   bool          // owners score
-	suffix   int           // length of the fine part of a tuple
+	coarse    []topology.KeyID
+	fine      []topology.KeyID
+	affinity  []place
+	anti      []place
+	soft      []place
+	spread    []place
+	scored    []place
+	owners    []ownersPlace // those whose terms match the class
+	wishes    bool          // owners score
+	suffix    int           // length of the fine part of a tuple
+	fineRules []fineRule
 }
 
 // place is where a rule finds what it needs: for a coarse key the domain, at an index of the tuple; for a fine key the
@@ -213,6 +214,7 @@ func (pl *plan) newLayout() {
 			}
 		}
 	}
+	pl.newFineRules()
 	pl.domains, pl.labelled = pl.countDomains(), pl.p.g.labelled
 }
 
@@ -238,36 +240,58 @@ func (l *layout) ofFine(k topology.KeyID) place {
 	return place{fine: true, bit: 1 << i}
 }
 
-// eachFine calls f with the counts of each fine rule, their key and whether their domains are single nodes.
-func (pl *plan) eachFine(f func(c *counts, key topology.KeyID)) {
-	r := pl.r
-	rule := func(at place, ctr *counter) {
-		if at.fine && ctr != nil {
-			f(&ctr.counts, ctr.key)
+// fineRule is a part of a rule that looks at the counts of a fine key. All of them are in one list: a node is looked at by one
+// short loop over it.
+type fineRule struct {
+	counts *counts
+	key    topology.KeyID // or perNode
+	does   fineEffect
+	at     int   // of the count, for fineShows
+	weight int64 // for fineAdds
+}
+
+type fineEffect uint8
+
+const (
+	fineRequires fineEffect = iota // a count
+	fineRefuses                    // the nodes with a count
+	fineAdds                       // to the InterPodAffinity score
+	fineShows                      // the count, in the fine part
+)
+
+// newFineRules gathers the fine parts of the rules.
+func (pl *plan) newFineRules() {
+	add := func(at place, counts *counts, key topology.KeyID, does fineEffect, weight int64) {
+		if at.fine {
+			pl.fineRules = append(pl.fineRules, fineRule{counts, key, does, at.at, weight})
 		}
 	}
+	r := pl.r
 	for i, ctr := range r.affinity {
-		rule(pl.affinity[i], ctr)
+		add(pl.affinity[i], &ctr.counts, ctr.key, fineRequires, 0)
 	}
 	for i, ctr := range r.anti {
-		rule(pl.anti[i], ctr)
+		add(pl.anti[i], &ctr.counts, ctr.key, fineRefuses, 0)
 	}
-	for i := range r.soft {
-		rule(pl.soft[i], r.soft[i].counter)
+	for i, t := range r.soft {
+		add(pl.soft[i], &t.counter.counts, t.counter.key, fineAdds, t.weight)
+	}
+	for _, at := range pl.owners {
+		o := at.o
+		add(at.place, &o.anti, o.key, fineRefuses, 0)
+		if pl.wishes {
+			add(at.place, &o.soft, o.key, fineAdds, 1)
+			add(at.place, &o.hard, o.key, fineAdds, pl.p.cfg.HardPodAffinityWeight)
+		}
 	}
 	for i := range r.spread {
-		rule(pl.spread[i], r.spread[i].counter)
+		if ctr := r.spread[i].counter; ctr != nil {
+			add(pl.spread[i], &ctr.counts, ctr.key, fineShows, 0)
+		}
 	}
 	for i := range r.scored {
-		rule(pl.scored[i], r.scored[i].counter)
-	}
-	for i := range pl.owners {
-		if o := &pl.owners[i]; o.fine {
-			f(&o.o.anti, o.o.key)
-			if pl.wishes {
-				f(&o.o.soft, o.o.key)
-				f(&o.o.hard, o.o.key)
-			}
+		if ctr := r.scored[i].counter; ctr != nil {
+			add(pl.scored[i], &ctr.counts, ctr.key, fineShows, 0)
 		}
 	}
 }
@@ -275,8 +299,8 @@ func (pl *plan) eachFine(f func(c *counts, key topology.KeyID)) {
 // columns returns the columns to decide by, up to date.
 func (pl *plan) columns() *columns {
 	used := 0
-	if len(pl.fine) > 0 {
-		pl.eachFine(func(c *counts, _ topology.KeyID) { used += c.used })
+	for i := range pl.fineRules {
+		used += pl.fineRules[i].counts.used
 	}
 	g := pl.p.g
 	changed := int(min(g.log.end()-pl.seen, int64(g.x.Len())))
@@ -324,58 +348,31 @@ func (pl *plan) sharedColumns() *columns {
 
 // lookFine fills in the fine part of node n: its counts of fine keys. It reports false if one of them refuses the node.
 func (pl *plan) lookFine(n topology.NodeID, fine []int64) bool {
-	x, r := &pl.p.g.x, pl.r
+	clear(fine)
 	fine[fineMet] = 1
-	for i, ctr := range r.affinity {
-		if pl.affinity[i].fine {
-			if v := x.Value(n, ctr.key); v == topology.NoValue || ctr.counts.at(v) <= 0 {
+	for i := range pl.fineRules {
+		f := &pl.fineRules[i]
+		v := topology.ValueID(n)
+		if f.key != perNode {
+			v = pl.p.g.x.Value(n, f.key)
+		}
+		var count int32
+		if v != topology.NoValue {
+			count = f.counts.at(v)
+		}
+		switch f.does {
+		case fineRequires:
+			if count <= 0 {
 				fine[fineMet] = 0
 			}
-		}
-	}
-	for i, ctr := range r.anti {
-		if v := x.Value(n, ctr.key); pl.anti[i].fine && v != topology.NoValue && ctr.counts.at(v) > 0 {
-			return false
-		}
-	}
-	fine[fineInter] = 0
-	for i, s := range r.soft {
-		if pl.soft[i].fine {
-			if v := x.Value(n, s.counter.key); v != topology.NoValue {
-				fine[fineInter] += s.weight * int64(s.counter.counts.at(v))
+		case fineRefuses:
+			if count > 0 {
+				return false
 			}
-		}
-	}
-	for i := range pl.owners {
-		o := &pl.owners[i]
-		if !o.fine {
-			continue
-		}
-		v := x.Value(n, o.o.key)
-		if v == topology.NoValue {
-			continue
-		}
-		if o.o.anti.at(v) > 0 {
-			return false
-		}
-		if pl.wishes {
-			fine[fineInter] += pl.p.wish(o.o, v)
-		}
-	}
-	for i := range r.spread {
-		if at := pl.spread[i]; at.fine {
-			fine[at.at] = 0
-			if v := x.Value(n, r.spread[i].key); v != topology.NoValue && r.spread[i].counter != nil {
-				fine[at.at] = int64(r.spread[i].counter.counts.at(v))
-			}
-		}
-	}
-	for i := range r.scored {
-		if at := pl.scored[i]; at.fine {
-			fine[at.at] = 0
-			if ctr := r.scored[i].counter; ctr != nil {
-				fine[at.at] = int64(ctr.counts.at(topology.ValueID(n)))
-			}
+		case fineAdds:
+			fine[fineInter] += f.weight * int64(count)
+		case fineShows:
+			fine[f.at] = int64(count)
 		}
 	}
 	return true

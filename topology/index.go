@@ -38,15 +38,15 @@ type node struct {
 }
 
 type key struct {
+	column   []ValueID // value of each node, while columns > 0
+	columns  int32     // users of column
+	domains  int32     // values carried by at least one node
+	squares  int64     // sum over the domains of size squared
 	name     string
 	values   []value
 	byValue  map[string]ValueID
 	free     []ValueID
 	carriers posting
-	domains  int       // values carried by at least one node
-	squares  int64     // sum over the domains of size squared
-	columns  int       // users of column
-	column   []ValueID // value of each node, while columns > 0
 }
 
 type value struct {
@@ -265,7 +265,7 @@ func (x *Index) ValueName(d Domain) string { return x.keys[d.Key].values[d.Value
 func (x *Index) ValueCap(k KeyID) int { return len(x.keys[k].values) }
 
 // Domains returns how many values of key k are carried by at least one node.
-func (x *Index) Domains(k KeyID) int { return x.keys[k].domains }
+func (x *Index) Domains(k KeyID) int { return int(x.keys[k].domains) }
 
 // MeanSize returns the size of the domain of a node, averaged over the nodes that carry key k; 0 if none does.
 func (x *Index) MeanSize(k KeyID) float64 {
