@@ -1,10 +1,10 @@
 package cache
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
+
+	"github.com/berth-go/berth"
 )
 
 // ErrClock is why clock drift is not repaired: clocks are the caller's.
@@ -52,12 +52,15 @@ type Repaired struct {
 // Repair brings a cache to what was observed and says what it did about each drift, in the order of the list. Afterwards Diff
 // with the same observation finds only what has an Err, if nobody else changed the cache.
 //
-// Pods that are not observed go first, so that they are in nobody's way, and pods come before nodes, so that those of a new
-// node get their GPUs together. What is refused, because two pods exchange GPUs, say, is tried once more after the pods that were refused have
-// been taken out; what is refused again is put back as it was. The changes are ordinary ones with events of their own, and not one transaction.
-// O(drifts log drifts), and what the changes cost.
+// Pods that are not observed go first, so that they are in nobody's way; then come the other pods, first those without
+// GPUs, then those that name theirs, last those that take what is left; and then nodes, so that the pods of a new node get
+// their GPUs together. What is refused, because two pods exchange GPUs, say, is tried once more after the pods that were
+// refused have been taken out; what is refused again is put back as it was. The changes are ordinary ones with events of
+// their own, and not one transaction.
+//
+// O(drifts), and what the changes cost.
 func Repair(c *Cache, drifts []Drift) []Repaired {
-	r := repair{c: c, done: make([]Repaired, len(drifts))}
+	r := repair{c: c, done: make([]Repaired, len(drifts)), out: make(map[*Drift]PodState)}
 	for i, d := range drifts {
 		r.done[i].Drift = d
 	}
@@ -65,7 +68,12 @@ func Repair(c *Cache, drifts []Drift) []Repaired {
 	r.each(func(d *Drift) bool { return d.Pod != nil && extra(d) }, r.pod)
 	r.each(func(d *Drift) bool { return d.Namespace != nil }, r.namespace)
 	r.each(func(d *Drift) bool { return d.Node != nil && extra(d) }, r.node)
-	r.each(func(d *Drift) bool { return d.Pod != nil && !extra(d) }, r.pod)
+	for claim := noGPUs; claim <= anyGPUs; claim++ {
+		r.each(func(d *Drift) bool { return d.Pod != nil && !extra(d) && claimOf(d.Pod) == claim }, r.pod)
+		if claim == namedGPUs {
+			r.again()
+		}
+	}
 	r.each(func(d *Drift) bool { return d.Node != nil && !extra(d) }, r.node)
 	r.again()
 	for i := range r.done {
@@ -79,26 +87,34 @@ func Repair(c *Cache, drifts []Drift) []Repaired {
 type repair struct {
 	c    *Cache
 	done []Repaired
+	out  map[*Drift]PodState // the pods that were taken out, as they were
 }
 
-// each calls what for the drifts that are meant, pods that name their GPUs first, for others take what is left.
+// claim is what a pod wants of its node's GPUs, in the order in which pods should come.
+type claim int
+
+const (
+	noGPUs claim = iota
+	namedGPUs
+	anyGPUs
+)
+
+func claimOf(p *berth.Pod) claim {
+	switch {
+	case p.GPU.Count == 0:
+		return noGPUs
+	case len(p.GPU.Devices) > 0:
+		return namedGPUs
+	}
+	return anyGPUs
+}
+
+// each calls what for the drifts that are meant.
 func (r *repair) each(meant func(*Drift) bool, what func(*Drift) (RepairAction, error)) {
-	var order []int
 	for i := range r.done {
-		if meant(&r.done[i].Drift) {
-			order = append(order, i)
+		if d := &r.done[i]; meant(&d.Drift) {
+			d.Action, d.Err = what(&d.Drift)
 		}
-	}
-	devices := func(i int) int {
-		if p := r.done[i].Drift.Pod; p != nil {
-			return len(p.GPU.Devices)
-		}
-		return 0
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(devices(b), devices(a)) })
-	for _, i := range order {
-		d := &r.done[i]
-		d.Action, d.Err = what(&d.Drift)
 	}
 }
 
@@ -147,34 +163,36 @@ func (r *repair) pod(d *Drift) (RepairAction, error) {
 
 // again tries once more what was refused, after the pods of it have been taken out.
 func (r *repair) again() {
-	out := make(map[*Drift]PodState)
+	refused := make(map[*Drift]bool)
 	for i := range r.done {
 		d := &r.done[i].Drift
-		if r.done[i].Err == nil || d.Pod == nil || d.Kind == Extra {
+		if r.done[i].Err == nil || d.Kind == Extra {
 			continue
 		}
-		if p, ok := r.c.Pod(d.Pod.Key()); ok && d.Kind != Missing && r.c.RemovePod(d.Pod.Key()) == nil {
-			out[d] = p
+		refused[d] = true
+		if d.Pod == nil || d.Kind == Missing {
+			continue
+		}
+		if p, ok := r.c.Pod(d.Pod.Key()); ok && r.c.RemovePod(d.Pod.Key()) == nil {
+			r.out[d] = p
 		}
 	}
-	failed := make(map[*Drift]bool)
-	for i := range r.done {
-		failed[&r.done[i].Drift] = r.done[i].Err != nil && r.done[i].Drift.Kind != Extra
+	r.each(func(d *Drift) bool { return refused[d] && d.Node != nil }, r.node)
+	r.each(func(d *Drift) bool { return refused[d] && d.Pod != nil }, r.podAgain)
+}
+
+func (r *repair) podAgain(d *Drift) (RepairAction, error) {
+	old, out := r.out[d]
+	if !out {
+		return r.pod(d)
 	}
-	r.each(func(d *Drift) bool { return failed[d] && d.Node != nil }, r.node)
-	r.each(func(d *Drift) bool { return failed[d] && d.Pod != nil }, func(d *Drift) (RepairAction, error) {
-		old, wasIn := out[d]
-		if !wasIn {
-			return r.pod(d)
-		}
-		if err := r.c.AddPod(d.Pod); err != nil {
-			return r.back(old, err)
-		}
-		if d.Assumed {
-			return Confirmed, nil
-		}
-		return Updated, nil
-	})
+	if err := r.c.AddPod(d.Pod); err != nil {
+		return r.back(old, err)
+	}
+	if d.Assumed {
+		return Confirmed, nil
+	}
+	return Updated, nil
 }
 
 // back puts a pod back that was taken out, as it could not be updated because of err. A pod that was assumed on a node which

@@ -161,6 +161,29 @@ func TestDrift(t *testing.T) {
 			},
 		},
 		{
+			name: "a pod that names its GPU comes before one that takes any",
+			change: func(o *cache.Observed) {
+				o.Pods = []*berth.Pod{
+					driftPod("a", "n1", nil), driftPod("b", "n2", gpus(1)),
+					driftPod("d", "n1", func(p *berth.Pod) { gpus(0)(p); p.GPU.Devices = nil }), driftPod("f", "n1", gpus(0)),
+				}
+			},
+			want: []string{
+				"pod default/a on n1: resource mismatch, differs in gpu; gpu is 0, not 1000",
+				"pod default/b on n2: stale, differs in nodeName",
+				"pod default/d on n1: missing", "pod default/f on n1: missing",
+			},
+			did: []cache.RepairAction{cache.Updated, cache.Updated, cache.Added, cache.Added},
+		},
+		{
+			name: "a pod whose GPU was chosen on another node",
+			change: func(o *cache.Observed) {
+				o.Pods[0] = driftPod("a", "n2", func(p *berth.Pod) { gpus(0)(p); p.GPU.Devices = nil })
+			},
+			want: []string{"pod default/a on n2: stale, differs in nodeName"},
+			did:  []cache.RepairAction{cache.Updated},
+		},
+		{
 			name: "two pods that exchange their GPUs",
 			change: func(o *cache.Observed) {
 				o.Pods = []*berth.Pod{driftPod("a", "n1", gpus(1)), driftPod("b", "n1", gpus(0))}
