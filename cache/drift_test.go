@@ -176,6 +176,20 @@ func TestDrift(t *testing.T) {
 			did: []cache.RepairAction{cache.Updated, cache.Updated, cache.Added, cache.Added},
 		},
 		{
+			name: "a pod that has to wait for its GPU still comes before one that takes any",
+			change: func(o *cache.Observed) {
+				o.Pods = []*berth.Pod{
+					driftPod("a", "n1", gpus(1)), driftPod("b", "n2", gpus(1)),
+					driftPod("d", "n1", func(p *berth.Pod) { gpus(0)(p); p.GPU.Devices = nil }),
+				}
+			},
+			want: []string{
+				"pod default/a on n1: stale, differs in gpu", "pod default/b on n2: stale, differs in nodeName",
+				"pod default/d on n1: missing",
+			},
+			did: []cache.RepairAction{cache.Updated, cache.Updated, cache.Added},
+		},
+		{
 			name: "a pod whose GPU was chosen on another node",
 			change: func(o *cache.Observed) {
 				o.Pods[0] = driftPod("a", "n2", func(p *berth.Pod) { gpus(0)(p); p.GPU.Devices = nil })
