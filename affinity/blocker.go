@@ -40,15 +40,26 @@ type Blocker struct {
 	// Below are the domains that would have to have more matching pods for PodTopologySpread to pass, ascending by
 	// value. It is empty if more pods would not help, as there are fewer domains than minDomains.
 	Below []Below
-	// Term is the pod's own term, or for ExistingAntiAffinity that of the first of Pods; Constraint is the pod's own
+	// Term is the pod's own term, or for ExistingAntiAffinity that of a pod in the way; Constraint is the pod's own
 	// constraint. What they point to is the graph's and must not be changed.
 	Term       *berth.PodAffinityTerm
 	Constraint *berth.TopologySpreadConstraint
 
-	// Pods are the pods in the way, by node, namespace and name: those that hold the port, that the pod's anti-affinity
-	// excludes, whose anti-affinity excludes the pod, or that the constraint counts in the node's domain. They are at most
-	// MaxBlockingPods.
-	Pods []BlockingPod
+	// PodCount is the number of pods in the way (see Pods); a pod whose anti-affinity says the same twice counts twice.
+	PodCount int
+
+	pods func() []BlockingPod
+}
+
+// Pods returns the pods in the way, by node, namespace and name: those that hold the port, that the pod's anti-affinity
+// excludes, whose anti-affinity excludes the pod, or that the constraint counts in the node's domain. They are at most
+// MaxBlockingPods. They are looked for when they are asked for: the graph must be as it was when the blocker was found.
+// O(pods of the classes concerned) or O(pods of the domain), whichever is less.
+func (b *Blocker) Pods() []BlockingPod {
+	if b.pods == nil {
+		return nil
+	}
+	return b.pods()
 }
 
 // BlockingPod is a pod that stands in the way of another.
@@ -78,8 +89,7 @@ type GPUShortfall struct {
 }
 
 // Blockers returns all that keeps a pod off a node, by rule; nothing if the node is feasible. It changes nothing. The
-// error is a *berth.Fault or ErrUnknownNode. O(rules + classes), and for a term that refuses O(pods of the classes that it
-// concerns) or O(pods of the domain), whichever is less.
+// error is a *berth.Fault or ErrUnknownNode. O(rules), and O(domains) for a spread constraint that refuses.
 func (p *Profile) Blockers(pod *berth.Pod, node string) ([]Blocker, error) {
 	cl, err := p.g.validClass(pod)
 	if err != nil {
@@ -102,7 +112,7 @@ type collector struct {
 	// gone are pods that are supposed not to be there.
 	gone map[podID]bool
 	// lent are the nominated pods that are taken into account just now.
-	lent  []*nominated
+	lent  []nominated
 	found []Blocker
 }
 
@@ -132,14 +142,14 @@ func (c *collector) collect() []Blocker {
 }
 
 // guests are the pods that are nominated to the node and hold their room against the pod.
-func (c *collector) guests() []*nominated {
+func (c *collector) guests() []nominated {
 	e := c.p.g.nodes[c.n].extra
 	if e == nil {
 		return nil
 	}
-	var guests []*nominated
-	for i := range e.nominated {
-		if o := &e.nominated[i]; o.class.spec.Priority >= c.r.class.spec.Priority && o.key != c.pod.Key() {
+	var guests []nominated
+	for _, o := range e.nominated {
+		if o.class.spec.Priority >= c.r.class.spec.Priority && o.key != c.pod.Key() {
 			guests = append(guests, o)
 		}
 	}
@@ -147,7 +157,7 @@ func (c *collector) guests() []*nominated {
 }
 
 // lend places the nominated pods on the node until back is called (see Profile.withGuests).
-func (c *collector) lend(guests []*nominated) (back func()) {
+func (c *collector) lend(guests []nominated) (back func()) {
 	g := c.p.g
 	log := g.pause()
 	held := make([]uint64, len(guests))

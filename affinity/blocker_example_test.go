@@ -20,7 +20,7 @@ func ExampleProfile_WhatIf() {
 	defer w.End() // the graph is as it was
 	blockers, _ := w.Blockers("n1")
 	for _, b := range blockers {
-		fmt.Printf("%v: pods %v, short of %q\n", b.Rule, b.Pods, b.Shortfall.Resource)
+		fmt.Printf("%v: pods %v, short of %q\n", b.Rule, b.Pods(), b.Shortfall.Resource)
 	}
 
 	w.Release(proxy.Key())

@@ -11,66 +11,99 @@ import (
 // MaxBlockingPods is how many pods a Blocker names at most.
 const MaxBlockingPods = 100
 
+// users counts the pods of a node that hold a port which conflicts with port.
+func (s *nodeState) users(port berth.HostPort) int {
+	n := 0
+	for _, u := range s.extra.ports {
+		if one := (nodeState{extra: &nodeExtra{ports: []portUse{u}}}); !one.portsFree([]berth.HostPort{port}) {
+			n += int(u.count)
+		}
+	}
+	return n
+}
+
 // holders returns the pods of the node that hold a port which conflicts with port.
-func (c *collector) holders(port berth.HostPort) []BlockingPod {
-	g := c.p.g
+func (c *collector) holders(port berth.HostPort) func() []BlockingPod {
+	g, lent := c.p.g, c.lent
 	holds := func(cl *class) bool {
 		s := nodeState{extra: &nodeExtra{}}
 		for _, p := range cl.need.ports {
 			s.extra.ports = append(s.extra.ports, portUse{p, 1})
 		}
-		return !s.portsFree([]berth.HostPort{port})
+		return s.users(port) > 0
 	}
-	pods := c.some(nil, g.nodes[c.n].pods, func(id podID) bool { return holds(g.classes[g.pods[id].class]) })
-	return c.named(pods, holds)
+	return func() []BlockingPod {
+		pods := c.some(nil, g.nodes[c.n].pods, func(id podID) bool { return holds(g.classes[g.pods[id].class]) })
+		return c.named(pods, lent, holds)
+	}
 }
 
 // counted returns the pods that a spread constraint counts in domain v.
-func (c *collector) counted(s *spreadRule, v topology.ValueID) []BlockingPod {
-	return c.inDomain(s.counter.m.classes, s.counter.key, v, s.counter.eligible, func(cl *class) bool {
-		// As in Profile.shift: what counts of a nominated pod is more than what counts of a placed one.
-		return cl.spec.Namespace == c.r.class.spec.Namespace && s.selector.matches(cl.spec.Labels)
-	})
+func (c *collector) counted(s *spreadRule, v topology.ValueID) func() []BlockingPod {
+	lent := c.lent
+	return func() []BlockingPod {
+		return c.inDomain(s.counter.m.classes, s.counter.key, v, s.counter.eligible, lent, func(cl *class) bool {
+			// As in Profile.shift: what counts of a nominated pod is more than what counts of a placed one.
+			return cl.spec.Namespace == c.r.class.spec.Namespace && s.selector.matches(cl.spec.Labels)
+		})
+	}
 }
 
 // matching returns the pods in domain v that a term of the pod selects.
-func (c *collector) matching(ctr *counter, v topology.ValueID) []BlockingPod {
-	return c.inDomain(ctr.m.classes, ctr.key, v, nil, func(cl *class) bool {
-		return slices.ContainsFunc(cl.matchers, func(l matcherLink) bool { return l.matcher == ctr.m })
-	})
+func (c *collector) matching(ctr *counter, v topology.ValueID) func() []BlockingPod {
+	lent := c.lent
+	return func() []BlockingPod {
+		return c.inDomain(ctr.m.classes, ctr.key, v, nil, lent, func(cl *class) bool {
+			return slices.ContainsFunc(cl.matchers, func(l matcherLink) bool { return l.matcher == ctr.m })
+		})
+	}
 }
 
-// owning returns the pods in domain v whose anti-affinity is o, and the term of one of them.
-func (c *collector) owning(o *owners, v topology.ValueID) ([]BlockingPod, *berth.PodAffinityTerm) {
-	var term *berth.PodAffinityTerm
-	owns := func(cl *class) bool {
-		nth := 0
-		for i := range cl.owned {
-			if cl.owned[i].kind != antiTerm {
-				continue
+// owning returns the pods in domain v whose anti-affinity is o.
+func (c *collector) owning(o *owners, v topology.ValueID) func() []BlockingPod {
+	lent := c.lent
+	owns := func(cl *class) bool { return cl.antiTerm(o) != nil }
+	return func() []BlockingPod {
+		var links []classLink
+		for _, cl := range c.p.g.classes {
+			if cl != nil && len(cl.pods) > 0 && owns(cl) {
+				links = append(links, classLink{class: cl})
 			}
-			if cl.owned[i].owners == o {
-				if term == nil {
-					term = &cl.spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[nth]
-				}
-				return true
+		}
+		return c.inDomain(links, o.key, v, nil, lent, owns)
+	}
+}
+
+// term returns the anti-affinity of a class whose anti-affinity is o. O(classes).
+func (o *owners) term(g *Graph) *berth.PodAffinityTerm {
+	for _, cl := range g.classes {
+		if cl != nil {
+			if t := cl.antiTerm(o); t != nil {
+				return t
 			}
-			nth++
-		}
-		return false
-	}
-	var links []classLink
-	for _, cl := range c.p.g.classes {
-		if cl != nil && len(cl.pods) > 0 && owns(cl) {
-			links = append(links, classLink{class: cl})
 		}
 	}
-	return c.inDomain(links, o.key, v, nil, owns), term
+	return nil
+}
+
+// antiTerm returns the required anti-affinity term of the class that o counts, nil if it has none.
+func (c *class) antiTerm(o *owners) *berth.PodAffinityTerm {
+	nth := 0
+	for i := range c.owned {
+		if c.owned[i].kind != antiTerm {
+			continue
+		}
+		if c.owned[i].owners == o {
+			return &c.spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[nth]
+		}
+		nth++
+	}
+	return nil
 }
 
 // inDomain returns the pods of the classes, those that a nominated pod is one of if blocks says so, on eligible nodes of
 // domain v. O(pods of the classes) or O(pods of the domain), whichever is less, but no more once there are enough.
-func (c *collector) inDomain(classes []classLink, key topology.KeyID, v topology.ValueID, e *eligibility, blocks func(*class) bool) []BlockingPod {
+func (c *collector) inDomain(classes []classLink, key topology.KeyID, v topology.ValueID, e *eligibility, lent []nominated, blocks func(*class) bool) []BlockingPod {
 	g := c.p.g
 	there := func(id podID) bool {
 		n := g.pods[id].node
@@ -99,7 +132,7 @@ func (c *collector) inDomain(classes []classLink, key topology.KeyID, v topology
 			}
 		}
 	}
-	return c.named(pods, blocks)
+	return c.named(pods, lent, blocks)
 }
 
 // some adds pods of from that are in, until there are enough.
@@ -116,10 +149,10 @@ func (c *collector) some(pods, from []podID, in func(podID) bool) []podID {
 }
 
 // named returns the pods, and the nominated pods taken into account that are in the way too, sorted and not too many.
-func (c *collector) named(placed []podID, blocks func(*class) bool) []BlockingPod {
+func (c *collector) named(placed []podID, lent []nominated, blocks func(*class) bool) []BlockingPod {
 	g := c.p.g
 	var pods []BlockingPod
-	for _, o := range c.lent {
+	for _, o := range lent {
 		if blocks(o.class) {
 			pods = append(pods, BlockingPod{Pod: o.key, Node: g.x.Name(c.n), Nominated: true})
 		}

@@ -89,7 +89,9 @@ func (c *collector) load() {
 	g, s := c.p.g, &c.p.g.nodes[c.n]
 	for _, port := range c.r.need.ports {
 		if !s.portsFree([]berth.HostPort{port}) {
-			c.add(Blocker{Rule: NodePorts, Index: -1, Port: port, Pods: c.holders(port)})
+			b := Blocker{Rule: NodePorts, Index: -1, Port: port}
+			b.PodCount, b.pods = s.users(port), c.holders(port)
+			c.add(b)
 		}
 	}
 	g.insufficient(s, c.r.need, func(f Shortfall) {
@@ -142,7 +144,7 @@ func (c *collector) spread() {
 		b.Value = c.p.g.x.ValueName(topology.Domain{Key: s.key, Value: v})
 		b.Count, b.Self, b.Min, b.MaxSkew = count, s.self, least, s.maxSkew
 		b.Below = c.below(s, count+s.self-s.maxSkew)
-		b.Pods = c.counted(s, v)
+		b.PodCount, b.pods = int(count), c.counted(s, v)
 		c.add(b)
 	}
 }
@@ -194,14 +196,17 @@ func (c *collector) interPod() {
 	for i, ctr := range c.r.anti {
 		if v := g.x.Value(c.n, ctr.key); v != topology.NoValue && ctr.counts.at(v) > 0 {
 			term := &spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[i]
-			c.add(inDomain(Blocker{Side: OwnAntiAffinity, Index: i, Term: term, Pods: c.matching(ctr, v)}, ctr.key, v))
+			b := Blocker{Side: OwnAntiAffinity, Index: i, Term: term}
+			b.PodCount, b.pods = int(ctr.counts.at(v)), c.matching(ctr, v)
+			c.add(inDomain(b, ctr.key, v))
 		}
 	}
 	for i, l := range c.r.class.matchers {
 		for _, o := range l.matcher.owners {
 			if v := g.x.Value(c.n, o.key); v != topology.NoValue && o.anti.at(v) > 0 {
-				pods, term := c.owning(o, v)
-				c.add(inDomain(Blocker{Side: ExistingAntiAffinity, Index: i, Term: term, Pods: pods}, o.key, v))
+				b := Blocker{Side: ExistingAntiAffinity, Index: i, Term: o.term(g)}
+				b.PodCount, b.pods = int(o.anti.at(v)), c.owning(o, v)
+				c.add(inDomain(b, o.key, v))
 			}
 		}
 	}

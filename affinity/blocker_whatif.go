@@ -38,9 +38,10 @@ func (p *Profile) WhatIf(pod *berth.Pod) (*WhatIf, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The rules are compiled before anything is supposed, since a new counter begins with the placed pods.
+	// The rules are compiled before anything is supposed, since a new counter begins with the placed pods. They are kept
+	// like those of any pod that the profile was asked about; until the End no plan is made that might take their place.
 	p.g.use(cl)
-	w := &WhatIf{p: p, pod: pod, r: p.compile(cl), gone: make(map[podID]bool)}
+	w := &WhatIf{p: p, pod: pod, r: p.planOf(cl).r, gone: make(map[podID]bool)}
 	w.log = p.g.pause()
 	return w, nil
 }
@@ -49,7 +50,6 @@ func (p *Profile) WhatIf(pod *berth.Pod) (*WhatIf, error) {
 func (w *WhatIf) End() {
 	w.Restore(0)
 	w.p.g.resume(w.log)
-	w.p.release(w.r)
 	w.p.g.unuse(w.r.class)
 	w.r = nil
 }

@@ -96,13 +96,7 @@ type spreadScore struct {
 	maxSkew  int32
 }
 
-// compile compiles the rules of c.
-func (p *Profile) compile(c *class) *rules {
-	r := &rules{}
-	p.compileInto(r, c)
-	return r
-}
-
+// compileInto compiles the rules of c.
 func (p *Profile) compileInto(r *rules, c *class) {
 	g, spec := p.g, &c.spec
 	r.class = c

@@ -37,7 +37,7 @@ func TestExplanationsHold(t *testing.T) {
 	}
 	t.Logf("%d refused nodes, %d suggestions of %d changes, %d of them certainly smallest; by kind: %v",
 		sum.refused, sum.suggested, sum.changes, sum.smallest, sum.kinds)
-	if sum.suggested < 1000**steps {
+	if sum.suggested < 1000**steps || 1000*sum.suggested < 995*sum.refused {
 		t.Errorf("only %d suggestions for %d refused nodes", sum.suggested, sum.refused)
 	}
 	for _, k := range []explain.Kind{explain.Uncordon, explain.SetLabel, explain.RemoveLabel, explain.AddResource, explain.AddGPUs, explain.AddPod,

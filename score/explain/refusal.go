@@ -54,8 +54,8 @@ type Obstacle struct {
 	Selects string `json:"selects,omitempty"`
 	// Skew is what a spread constraint counts.
 	Skew *Skew `json:"skew,omitempty"`
-	// Pods are pods in the way, at most Options.Pods of the PodCount that there are; these are counted up to
-	// affinity.MaxBlockingPods.
+	// Pods are pods in the way, at most Options.Pods of the PodCount that there are. Where there are very many they are any
+	// of them (see affinity.Blocker).
 	Pods     []Pod `json:"pods,omitempty"`
 	PodCount int   `json:"podCount,omitempty"`
 }
@@ -184,7 +184,7 @@ var sides = [...]string{affinity.OwnAffinity: "affinity", affinity.OwnAntiAffini
 	affinity.ExistingAntiAffinity: "existingAntiAffinity"}
 
 func (ev *evaluation) obstacle(b *affinity.Blocker, pods int) Obstacle {
-	o := Obstacle{Rule: b.Rule.String(), Side: sides[b.Side], Key: b.Key, Value: b.Value, Missing: b.Missing, PodCount: len(b.Pods)}
+	o := Obstacle{Rule: b.Rule.String(), Side: sides[b.Side], Key: b.Key, Value: b.Value, Missing: b.Missing, PodCount: b.PodCount}
 	switch b.Rule {
 	case affinity.TaintToleration:
 		o.Taint = &b.Taint
@@ -210,8 +210,11 @@ func (ev *evaluation) obstacle(b *affinity.Blocker, pods int) Obstacle {
 			o.Selects = selectorText(b.Term.LabelSelector)
 		}
 	}
-	for _, p := range b.Pods[:min(pods, len(b.Pods))] {
-		o.Pods = append(o.Pods, Pod{p.Pod, p.Node, p.Nominated})
+	if pods > 0 {
+		named := b.Pods()
+		for _, p := range named[:min(pods, len(named))] {
+			o.Pods = append(o.Pods, Pod{p.Pod, p.Node, p.Nominated})
+		}
 	}
 	return o
 }

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/berth-go/berth"
@@ -128,8 +129,8 @@ func (s *search) candidates() (changes []Change, complete bool) {
 		room = room || b.Rule == affinity.NodeResourcesFit || b.Rule == affinity.GPU
 		changes = append(changes, s.additions(&b)...)
 		if b.Rule == affinity.PodTopologySpread {
-			complete = complete && len(b.Pods) < affinity.MaxBlockingPods
-			for _, p := range b.Pods {
+			complete = complete && b.PodCount < affinity.MaxBlockingPods
+			for _, p := range b.Pods() {
 				removals = append(removals, removal(p))
 			}
 		}
@@ -165,14 +166,15 @@ func (s *search) gone(key berth.PodKey) bool {
 }
 
 func (s *search) sortRemovals(cs []Change) {
-	priority := func(c *Change) int32 {
-		if p, ok := s.graph.Pod(*c.Pod); ok {
-			return p.Priority
+	priorities := make(map[berth.PodKey]int32, len(cs))
+	for i := range cs {
+		priorities[*cs[i].Pod] = math.MaxInt32 // a nomination, which holds its room by its priority
+		if p, ok := s.graph.Pod(*cs[i].Pod); ok {
+			priorities[*cs[i].Pod] = p.Priority
 		}
-		return 1<<31 - 1 // a nomination, which holds its room by its priority
 	}
 	slices.SortFunc(cs, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(priority(&a), priority(&b)), cmp.Compare(a.Pod.Namespace, b.Pod.Namespace), cmp.Compare(a.Pod.Name, b.Pod.Name))
+		return cmp.Or(cmp.Compare(priorities[*a.Pod], priorities[*b.Pod]), cmp.Compare(a.Pod.Namespace, b.Pod.Namespace), cmp.Compare(a.Pod.Name, b.Pod.Name))
 	})
 }
 
@@ -182,7 +184,7 @@ func (s *search) remedies(b *affinity.Blocker) []Change {
 	var removals []Change
 	switch {
 	case b.Rule == affinity.PodTopologySpread:
-		for _, p := range b.Pods {
+		for _, p := range b.Pods() {
 			removals = append(removals, removal(p))
 		}
 	case len(cs) == 0 && (b.Rule == affinity.NodeResourcesFit || b.Rule == affinity.GPU):

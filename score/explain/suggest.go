@@ -209,32 +209,31 @@ func (s *search) helps(changes ...Change) bool {
 // clear removes pods that have to go whatever else is done, until there are none left. It reports false if one can't.
 func (s *search) clear() bool {
 	for {
-		changed := false
 		bs := s.blockers()
 		if s.tooMuch(bs) {
 			return false
 		}
-		for _, b := range bs {
-			if b.Rule != affinity.NodePorts && b.Side != affinity.OwnAntiAffinity && b.Side != affinity.ExistingAntiAffinity {
-				continue
-			}
-			if len(b.Pods) == 0 {
-				return false // pods that were added
-			}
-			for _, p := range b.Pods {
-				c := removal(p)
-				if slices.ContainsFunc(s.changes, func(o Change) bool { return o.Pod != nil && *o.Pod == p.Pod }) {
-					continue // it is in the way twice
+		var pods []affinity.BlockingPod
+		for i := range bs {
+			if b := &bs[i]; b.Rule == affinity.NodePorts || b.Side == affinity.OwnAntiAffinity || b.Side == affinity.ExistingAntiAffinity {
+				named := b.Pods()
+				if len(named) == 0 {
+					return false // they are pods that were added
 				}
-				if len(s.changes) == MaxChanges || !s.settle(c) {
-					return false
-				}
-				changed = true
-				s.doubtful = s.doubtful || p.Nominated
+				pods = append(pods, named...)
 			}
 		}
-		if !changed {
+		if len(pods) == 0 {
 			return true
+		}
+		for _, p := range pods {
+			if s.gone(p.Pod) {
+				continue // it is in the way twice
+			}
+			if len(s.changes) == MaxChanges || !s.settle(removal(p)) {
+				return false
+			}
+			s.doubtful = s.doubtful || p.Nominated
 		}
 	}
 }
@@ -339,7 +338,7 @@ func weight(bs []affinity.Blocker) int {
 			}
 			sum += w
 		case b.Rule == affinity.NodePorts, b.Side == affinity.OwnAntiAffinity, b.Side == affinity.ExistingAntiAffinity:
-			sum += max(1, len(b.Pods))
+			sum += max(1, b.PodCount)
 		case b.Missing:
 			sum += 2 // the label, and perhaps what it leads to
 		default:
