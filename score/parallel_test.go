@@ -193,6 +193,20 @@ func TestFailuresLeaveNoTrace(t *testing.T) {
 	}
 }
 
+// TestCancellationIsSeenBetweenScorers: once the context is done, the scorers that follow are not asked, not even about the
+// part that is under way.
+func TestCancellationIsSeenBetweenScorers(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	first := &failing{hash: hash{"first", 1}, what: func() error { cancel(); return nil }}
+	second := &failing{hash: hash{"second", 2}, what: func() error { panic("asked") }}
+	p, err := score.New(three(t), score.Config{Scorers: []score.Weighted{{Scorer: first}, {Scorer: second}}})
+	require.NoError(t, err)
+	_, err = p.DecideContext(ctx, plainPod("p"))
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = p.DecideContext(ctx, plainPod("p"))
+	require.EqualError(t, err, "score: the decision was interrupted: context canceled", "nor is anything begun")
+}
+
 // TestStates: an evaluation is Pending, Evaluating, and then Completed or Aborted, as seen from outside.
 func TestStates(t *testing.T) {
 	huge := plainPod("huge")

@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/berth-go/berth"
 	"github.com/berth-go/berth/score"
+	"github.com/berth-go/berth/topology"
 )
 
 // source answers from tables, after a time, as often as it is told after failing.
@@ -335,5 +337,51 @@ func TestSignalConfigErrors(t *testing.T) {
 			require.ErrorIs(t, err, score.ErrConfig)
 			assert.ErrorContains(t, err, c.says)
 		})
+	}
+}
+
+// slow is a scorer that takes its time.
+type slow struct {
+	constant
+	takes time.Duration
+}
+
+func (s slow) Score(in *score.Input, nodes []topology.NodeID, column []int64) error {
+	time.Sleep(s.takes)
+	return s.constant.Score(in, nodes, column)
+}
+
+// TestLateIsLateForABusyDecision: an answer that came after its deadline does not count, even if the decision had something
+// else to do until then; one that came before does.
+func TestLateIsLateForABusyDecision(t *testing.T) {
+	for after, want := range map[time.Duration][]string{40 * ms: nil, 60 * ms: {"prices"}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &source{name: "prices", after: after, deaf: true}
+			cfg := score.Only(slow{takes: 80 * ms})
+			cfg.Signals = []score.Signal{{Source: s, Deadline: 50 * ms}}
+			p, err := score.New(three(t), cfg)
+			require.NoError(t, err)
+			d, err := p.Decide(plainPod("p"))
+			require.NoError(t, err)
+			assert.Equal(t, want, d.Late(), "after %v", after)
+		})
+	}
+}
+
+// TestFallbackOfAScorersName: the columns that are kept for a fallback are not those of a scorer of the same name, and
+// both last through changes of the graph.
+func TestFallbackOfAScorersName(t *testing.T) {
+	g := three(t)
+	cfg := score.Only(localByName{byName{"a": 1, "b": 1, "c": 1}})
+	cfg.Signals = []score.Signal{{Source: &source{name: "s", fails: 99}, Fallback: score.Evaluate, Local: localByName{byName{"b": 5}}}}
+	p, err := score.New(g, cfg)
+	require.NoError(t, err)
+	for _, next := range []string{"d", "e", "f"} {
+		d, err := p.Decide(plainPod("p"))
+		require.NoError(t, err)
+		assert.Equal(t, "b", d.Node)
+		assert.Equal(t, []int64{1}, d.Own)
+		assert.Equal(t, int64(5), d.Signals[0].Score)
+		require.NoError(t, g.AddNode(&berth.Node{Name: next, Allocatable: berth.Resources{MilliCPU: 4000, Memory: 8 << 30, Pods: 10}}))
 	}
 }
