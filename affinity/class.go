@@ -169,9 +169,13 @@ func (g *Graph) retire(c *class) {
 }
 
 func (g *Graph) revive(c *class) {
-	if !c.idle {
-		return
+	if c.idle {
+		g.unlist(c)
 	}
+}
+
+// unlist takes c out of the idle list.
+func (g *Graph) unlist(c *class) {
 	c.idle = false
 	c.idlePrev.idleNext, c.idleNext.idlePrev = c.idleNext, c.idlePrev
 	c.idlePrev, c.idleNext = nil, nil

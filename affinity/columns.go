@@ -219,7 +219,7 @@ func (c *columns) sync() bool {
 		c.slots = append(c.slots, slot{group: noGroup})
 	}
 	for i, n := range dirty {
-		if at := c.seen + int64(i); c.own == nil && (at >= l.staticEnd || !l.static[at-l.first]) {
+		if at := c.seen + int64(i); at >= l.staticEnd || !l.static[at-l.first] {
 			c.reload(n)
 		} else {
 			c.repair(n)
@@ -230,10 +230,11 @@ func (c *columns) sync() bool {
 	return true
 }
 
-// reload brings a node up to date whose pods changed and nothing else: in shared columns it stays in its group unless it
-// became full.
+// reload brings a node up to date of which only pods or counts changed: what else makes its tuple stays as it is, and in shared
+// columns that is all.
 func (c *columns) reload(n topology.NodeID) {
-	if c.slots[n].group == noGroup {
+	gr := c.slots[n].group
+	if gr == noGroup {
 		c.repair(n)
 		return
 	}
@@ -241,7 +242,21 @@ func (c *columns) reload(n topology.NodeID) {
 		c.leave(n)
 		return
 	}
-	c.rescore(n, c.localScore(n))
+	score := c.localScore(n)
+	if c.own != nil {
+		was := c.tupleOf(gr)
+		copy(c.tuple, was)
+		if !c.own.lookFine(n, c.tuple[tupleDomains+len(c.coarse):]) {
+			c.leave(n)
+			return
+		}
+		if !c.tuple.equal(was) {
+			c.leave(n)
+			c.join(n, score)
+			return
+		}
+	}
+	c.rescore(n, score)
 }
 
 // rescore gives node n, which is in a group, another local score.
@@ -256,7 +271,7 @@ func (c *columns) rescore(n topology.NodeID, score int32) {
 
 // repair brings one node up to date.
 func (c *columns) repair(n topology.NodeID) {
-	sl := &c.slots[n]
+	sl := c.slots[n]
 	if !c.look(n) {
 		if sl.group != noGroup {
 			c.leave(n)
@@ -271,9 +286,14 @@ func (c *columns) repair(n topology.NodeID) {
 		}
 		c.leave(n)
 	}
+	c.join(n, score)
+}
+
+// join puts node n, which is in no group, into that of c.tuple.
+func (c *columns) join(n topology.NodeID, score int32) {
 	gr := c.groupOf()
 	h := &c.groups[gr]
-	*sl = slot{gr, int32(len(h.heap))}
+	c.slots[n] = slot{gr, int32(len(h.heap))}
 	h.heap = append(h.heap, standing{score, c.p.g.nodes[n].order, n})
 	c.up(gr, len(h.heap)-1)
 }

@@ -81,9 +81,7 @@ func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
 		}
 	}
 	if len(g.nominations) > 0 {
-		g.use(c) // or the end of the nomination might drop it
-		g.Denominate(p.Key())
-		c.users--
+		g.endNomination(p, c)
 	}
 	var id podID
 	if f := len(g.freePods); f > 0 {
@@ -109,6 +107,13 @@ func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
 	g.occupy(c, n, +1)
 	g.touch(n)
 	return nil
+}
+
+// endNomination is Denominate for a pod of class c that is about to be bound.
+func (g *Graph) endNomination(p *berth.Pod, c *class) {
+	g.use(c) // or the end of the nomination might drop it
+	g.Denominate(p.Key())
+	c.users--
 }
 
 // devicesFor returns the GPUs that pod p gets on node n.
