@@ -22,6 +22,8 @@ type Replica struct {
 	hidden     map[berth.PodKey]*berth.Pod
 	promises   map[berth.PodKey]Nomination
 	namespaces map[string]bool
+	// entries are the cache's entries of the nodes, by NodeID, as long as the graph's Cap; nil where it is not known.
+	entries []*nodeEntry
 	// txn is the open transaction, or the memory for the next one.
 	txn Txn
 	// broken is true if the graph may not be as the version says; the next Sync builds it anew.
@@ -92,6 +94,7 @@ func (r *Replica) restart() error {
 	}
 	for n := range s.Nodes() {
 		r.nodes[n.Name] = n
+		r.learn(n.Name)
 	}
 	for p := range s.AllPods() {
 		if p.Hidden {
@@ -172,6 +175,7 @@ func (r *Replica) putIn(n *berth.Node, pods []*berth.Pod) error {
 		delete(r.hidden, p.Key())
 	}
 	r.nodes[n.Name] = n
+	r.learn(n.Name)
 	return nil
 }
 
@@ -209,6 +213,7 @@ func (r *Replica) takeOut(name string) (takenOut, error) {
 		delete(r.promises, o.Pod.Key())
 	}
 	delete(r.nodes, name)
+	r.entries[id] = nil
 	return out, r.graph.RemoveNode(name)
 }
 
@@ -248,4 +253,27 @@ func (r *Replica) withdraw(key berth.PodKey) (Nomination, bool) {
 		r.graph.Denominate(key)
 	}
 	return o, ok
+}
+
+// entry returns the cache's entry of a node. The entries of nodes that the graph has are at hand by their ids: a map of names is a
+// dozen cache lines away.
+func (r *Replica) entry(name string) *nodeEntry {
+	id, ok := r.graph.Topology().Lookup(name)
+	if !ok {
+		return r.cache.findOrMake(name)
+	}
+	if r.entries[id] == nil { // a node that a transaction has added, or that was changed meanwhile
+		r.entries[id] = r.cache.findOrMake(name)
+	}
+	return r.entries[id]
+}
+
+// learn notes the entry of a node that the graph has got, if the cache has one.
+func (r *Replica) learn(name string) {
+	x := r.graph.Topology()
+	if more := x.Cap() - len(r.entries); more > 0 {
+		r.entries = append(r.entries, make([]*nodeEntry, more)...)
+	}
+	id, _ := x.Lookup(name)
+	r.entries[id] = r.cache.find(name)
 }
