@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -76,6 +77,34 @@ func TestEventsComeBack(t *testing.T) {
 		require.NoError(t, w.Append(*got))
 	}
 	require.Equal(t, log, again, "what was read is written as it was")
+}
+
+// TestReplayOfManyWriters: however their changes interleave, the events are in an order in which they can be made again.
+func TestReplayOfManyWriters(t *testing.T) {
+	for seed := range uint64(4 * *steps) {
+		c := empty(t)
+		var writers sync.WaitGroup
+		for range 4 {
+			d := newDriver(seed, gen.Everything()) // the same names for all
+			d.rng = rand.New(rand.NewPCG(seed, rand.Uint64()))
+			writers.Go(func() {
+				for range 200 {
+					d.step(c)
+				}
+			})
+		}
+		writers.Wait()
+		events, ok := c.EventsSince(0)
+		require.True(t, ok)
+		h := &run{events: events}
+		log, _ := h.log(t)
+		again := empty(t)
+		at, err := Replay(bytes.NewReader(log), again)
+		require.NoError(t, err)
+		require.Equal(t, c.Version(), at.Version)
+		sameState(t, c.Publish(), again.Publish())
+		require.Equal(t, c.Publish().Digest(), again.Publish().Digest())
+	}
 }
 
 func TestCheckpointAndTheEventsAfterIt(t *testing.T) {
