@@ -104,9 +104,19 @@ func (t *Txn) placeAgain(o *op) (c Conflict) {
 		c.Rule = v.Rule
 		c.Err = fmt.Errorf("%w: pod %v on node %q: %v", ErrRefused, o.spec.Key(), node, v.Rule)
 	default:
-		c.Err = t.bind(o.spec, node)
+		c.Err = t.bindChecked(o.spec, node)
 	}
 	return c
+}
+
+// bindChecked binds a pod that the rules permit, if the caller's check does too.
+func (t *Txn) bindChecked(pod *berth.Pod, node string) error {
+	if check := t.replica.check; check != nil {
+		if err := check(pod, node); err != nil {
+			return fmt.Errorf("%w: pod %v on node %q: %w", ErrRefused, pod.Key(), node, err)
+		}
+	}
+	return t.bind(pod, node)
 }
 
 // stillOn returns an error if a pod is not on a node any more.

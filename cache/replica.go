@@ -26,6 +26,7 @@ type Replica struct {
 	entries []*nodeEntry
 	// txn is the open transaction, or the memory for the next one.
 	txn Txn
+	check func(pod *berth.Pod, node string) error
 	// broken is true if the graph may not be as the version says; the next Sync builds it anew.
 	broken bool
 }
@@ -48,6 +49,10 @@ func (c *Cache) NewReplica() (*Replica, error) {
 // Graph returns the graph of the replica, on which profiles and pipelines may be made. It must not be updated but through
 // a transaction.
 func (r *Replica) Graph() *affinity.Graph { return r.graph }
+
+// SetCheck makes commits ask check besides the rules, when they put a placement to them again after somebody else has changed
+// the cache: it is for filters of the caller's own. An error of it is a conflict that wraps ErrRefused and the error.
+func (r *Replica) SetCheck(check func(pod *berth.Pod, node string) error) { r.check = check }
 
 // Version is that of the cache whose state the graph holds, not counting what an open transaction has tried.
 func (r *Replica) Version() uint64 { return r.version }

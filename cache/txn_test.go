@@ -116,6 +116,31 @@ func TestWhatStandsAgainstACommit(t *testing.T) {
 	}
 }
 
+func TestACommitAsksTheCallersOwnCheck(t *testing.T) {
+	c := newCache(t)
+	must(t, c.AddNode(node("n1", 4)), c.AddNode(node("n2", 4)))
+	r := newReplica(t, c)
+	no := errors.New("two on a node")
+	r.SetCheck(func(p *berth.Pod, on string) error {
+		n, _ := r.Graph().Topology().Lookup(on)
+		if _, pods := r.Graph().Amount(n, berth.ResourcePods); pods > 0 {
+			return no
+		}
+		return nil
+	})
+	txn := begin(t, r)
+	must(t, txn.Place(pod("a", "", 1), "n1"), txn.Place(pod("b", "", 1), "n2"), c.AddPod(pod("c", "n1", 1)))
+	var conflicts *cache.ConflictError
+	if err := txn.Commit(); !errors.As(err, &conflicts) || len(conflicts.Conflicts) != 1 {
+		t.Fatal(err)
+	}
+	if got := conflicts.Conflicts[0]; got.Pod.Name != "a" || !errors.Is(got.Err, no) || !errors.Is(got.Err, cache.ErrRefused) || got.Rule != affinity.Feasible {
+		t.Errorf("%+v", got)
+	}
+	must(t, txn.Commit())
+	wantUsed(t, c, "n2", 1, 1)
+}
+
 func TestAThousandNestedSavepoints(t *testing.T) {
 	c := newCache(t)
 	for i := range 20 {
