@@ -25,7 +25,7 @@ type Replica struct {
 	// entries are the cache's entries of the nodes, by NodeID, as long as the graph's Cap; nil where it is not known.
 	entries []*nodeEntry
 	// txn is the open transaction, or the memory for the next one.
-	txn Txn
+	txn   Txn
 	check func(pod *berth.Pod, node string) error
 	// broken is true if the graph may not be as the version says; the next Sync builds it anew.
 	broken bool
