@@ -57,7 +57,7 @@ func BenchmarkExplain(b *testing.B) {
 		} {
 			b.Run(c.name+"/"+o.name, func(b *testing.B) {
 				for b.Loop() {
-					if _, err := explain.Explain(p, &c.pod, o.opts); err != nil {
+					if _, err := explain.Explain(b.Context(), p, &c.pod, o.opts); err != nil {
 						b.Fatal(err)
 					}
 				}

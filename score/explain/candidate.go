@@ -21,8 +21,10 @@ type Candidate struct {
 // Term is what one plugin gives a node: Points = Score * Weight. Plugins of weight 0 are left out.
 type Term struct {
 	Plugin string `json:"plugin"`
-	// Own is true for a scorer of the pipeline's own.
+	// Own is true for a scorer or signal of the pipeline's own.
 	Own bool `json:"own,omitempty"`
+	// Late is true for a signal without answer, whose score is that of its fallback.
+	Late bool `json:"late,omitempty"`
 	// Score is normalised, if the plugin does that, and before its weight.
 	Score  int64 `json:"score"`
 	Weight int64 `json:"weight"`
@@ -52,26 +54,27 @@ type Difference struct {
 }
 
 func (ev *evaluation) candidate(rank int, n topology.NodeID) Candidate {
-	return Candidate{Rank: rank + 1, Node: ev.name(n), Total: ev.total[n], Terms: ev.terms(n)}
+	return Candidate{Rank: rank + 1, Node: ev.name(n), Total: ev.Total[n], Terms: ev.terms(n)}
 }
 
 func (ev *evaluation) terms(n topology.NodeID) []Term {
 	var terms []Term
 	for s, w := range ev.weights {
 		if w > 0 {
-			v := ev.builtin.Scores[s][n]
+			v := ev.Builtin.Scores[s][n]
 			terms = append(terms, Term{Plugin: affinity.Scorer(s).String(), Score: v, Weight: w, Points: v * w})
 		}
 	}
-	for i, w := range ev.scorers {
-		v := ev.own[i][n]
-		terms = append(terms, Term{Plugin: w.Scorer.Name(), Own: true, Score: v, Weight: w.Weight, Points: v * w.Weight})
+	for i := range ev.Columns {
+		c := &ev.Columns[i]
+		v := c.Scores[n]
+		terms = append(terms, Term{Plugin: c.Name, Own: true, Late: c.Late, Score: v, Weight: c.Weight, Points: v * c.Weight})
 	}
 	return terms
 }
 
 func (ev *evaluation) compare(winner, loser topology.NodeID) *Comparison {
-	c := &Comparison{Winner: ev.name(winner), Loser: ev.name(loser), Margin: ev.total[winner] - ev.total[loser]}
+	c := &Comparison{Winner: ev.name(winner), Loser: ev.name(loser), Margin: ev.Total[winner] - ev.Total[loser]}
 	losers := ev.terms(loser)
 	for i, t := range ev.terms(winner) {
 		d := Difference{Plugin: t.Plugin, Own: t.Own, Winner: t.Score, Loser: losers[i].Score, Weight: t.Weight}

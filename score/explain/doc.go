@@ -19,15 +19,18 @@
 // Part of a suggestion is in every possible one: tolerations, uncordoning, the pods that hold a port or break an
 // anti-affinity. For the rest all single changes are tried, then all pairs as long as there are at most [MaxPairs]
 // candidates. Where that finds nothing the changes are collected greedily, and those that prove superfluous are left out:
-// then there may be a smaller way, and Suggestion.Smallest is false. It is false too where labels are set, as other labels might
-// do with fewer other changes. Whether pods may be evicted (disruption budgets) and whether others would fit where they
-// are asked for is not looked at.
+// then there may be a smaller way. Suggestion.Smallest says whether it is certain that there is none; it is not where
+// labels had to be chosen, as others might do with fewer other changes. Whatever is suggested, none of its changes can be
+// left out. There is no suggestion where it would take more than [MaxChanges].
+//
+// Whether pods may be evicted (disruption budgets), whether others would fit where they are asked for, and what the
+// pipeline's own filters would say is not looked at.
 //
 // # The caller's duties
 //
-// An explanation is asked of the owner of the graph, like a decision, and calls must not overlap with others. Filters and
-// scorers of the pipeline's own are asked as for a decision; one whose answers depend on the number of calls, as score.Random,
-// decides anew.
+// An explanation is asked of the owner of the graph, like a decision, and calls must not overlap with others. Filters,
+// scorers and signals of the pipeline's own are asked as for a decision; one whose answers depend on time or on the number
+// of calls, as score.Random, decides anew.
 //
 // # Guarantees
 //

@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -45,7 +46,7 @@ func web() *berth.Pod {
 
 // Why this node, and why not those.
 func Example() {
-	e, _ := explain.Explain(shop(), web(), explain.Options{})
+	e, _ := explain.Explain(context.Background(), shop(), web(), explain.Options{})
 	fmt.Print(e)
 	// Output:
 	// pod shop/web-1 goes to n1
@@ -67,14 +68,14 @@ func Example() {
 func ExampleExplanation_Line() {
 	pod := web()
 	pod.Requests.MilliCPU = 5000
-	e, _ := explain.Explain(shop(), pod, explain.Options{Refusals: -1})
+	e, _ := explain.Explain(context.Background(), shop(), pod, explain.Options{Refusals: -1})
 	fmt.Println(e.Line())
 	// Output: 0/3 nodes are available: 3 Insufficient cpu.
 }
 
 // A suggestion is a value: what to do can be decided by its kind.
 func ExampleSuggestion() {
-	e, _ := explain.Explain(shop(), web(), explain.Options{})
+	e, _ := explain.Explain(context.Background(), shop(), web(), explain.Options{})
 	for _, r := range e.Refusals {
 		for _, c := range r.Suggestion.Changes {
 			switch c.Kind {
@@ -96,7 +97,7 @@ func ExamplePlace() {
 	pod := &berth.Pod{Namespace: "shop", Name: "cart-0", Requests: berth.Resources{MilliCPU: 500, Memory: 1 << 30}}
 	d, _ := pipeline.Decide(pod)
 	fmt.Println("decided for", d.Node)
-	p, _ := explain.Place(pipeline, pod, "n2", explain.Options{})
+	p, _ := explain.Place(context.Background(), pipeline, pod, "n2", explain.Options{})
 	fmt.Print(p)
 	// Output:
 	// decided for n1
@@ -107,7 +108,7 @@ func ExamplePlace() {
 
 // The same in JSON, for other programs.
 func ExampleExplanation_json() {
-	e, _ := explain.Explain(shop(), web(), explain.Options{Refusals: -1, Top: -1})
+	e, _ := explain.Explain(context.Background(), shop(), web(), explain.Options{Refusals: -1, Top: -1})
 	text, _ := json.Marshal(e)
 	fmt.Println(string(text))
 	// Output: {"pod":{"namespace":"shop","name":"web-1"},"evaluated":3,"feasible":1,"refused":[{"rule":"NodeResourcesFit","nodes":1,"resolvable":1},{"rule":"InterPodAffinity","nodes":1,"resolvable":1}],"reasons":[{"reason":"Insufficient cpu","nodes":1},{"reason":"node(s) didn't match pod anti-affinity rules","nodes":1}],"omitted":2}

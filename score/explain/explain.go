@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"context"
+
 	"github.com/berth-go/berth"
 	"github.com/berth-go/berth/affinity"
 	"github.com/berth-go/berth/score"
@@ -28,7 +30,8 @@ type Explanation struct {
 	// Evaluated is the number of nodes: Feasible and those of Refused, together.
 	Evaluated int `json:"evaluated"`
 	Feasible  int `json:"feasible"`
-	// Refused is how many nodes each rule refused first: the built-in ones in their order, then the pipeline's own filters.
+	// Refused is how many nodes each rule refused first: the built-in ones in their order, then the pipeline's own filters and
+	// signals.
 	Refused []Count `json:"refused,omitempty"`
 	// Reasons is how many nodes each reason was given for, in the words of kube-scheduler and sorted as it sorts them. A
 	// node that lacks two resources has two reasons.
@@ -45,9 +48,9 @@ type Explanation struct {
 
 // Count is the number of nodes that a rule refused before any other.
 type Count struct {
-	// Rule is the name of a built-in rule (affinity.Rule) or of a filter of the pipeline's own.
+	// Rule is the name of a built-in rule (affinity.Rule), or of a filter or signal of the pipeline's own.
 	Rule string `json:"rule"`
-	// Own is true for a filter of the pipeline's own.
+	// Own is true for a filter or signal of the pipeline's own.
 	Own   bool `json:"own,omitempty"`
 	Nodes int  `json:"nodes"`
 	// Resolvable is how many of them might become feasible if pods were removed.
@@ -60,14 +63,13 @@ type Reason struct {
 	Nodes  int    `json:"nodes"`
 }
 
-// Explain decides on a pod, as Pipeline.Decide does, and explains the decision; nothing is changed. That no node is
-// feasible is not an error. The errors are a *berth.Fault, or what a plugin of the pipeline's own returned, with its name; they
-// wrap score.ErrPlugin if it panicked.
+// Explain decides on a pod, as Pipeline.DecideContext does, and explains the decision; nothing is changed. That no node
+// is feasible is not an error; other errors are those of the decision.
 //
 // It takes O(nodes * rules + feasible nodes * log), and for each refused node that is looked at more closely O(pods of the
 // classes that the refusing terms concern); with a suggestion O(rules) for each of those pods and of the pods of the node.
-func Explain(p *score.Pipeline, pod *berth.Pod, opts Options) (*Explanation, error) {
-	ev, err := evaluate(p, pod)
+func Explain(ctx context.Context, p *score.Pipeline, pod *berth.Pod, opts Options) (*Explanation, error) {
+	ev, err := evaluate(ctx, p, pod)
 	if err != nil {
 		return nil, err
 	}
@@ -121,13 +123,13 @@ type Placement struct {
 
 // Place says what if the pod had been placed on the node: its verdict, or its rank, its score and what it has less than
 // the node chosen. Errors and cost are those of Explain for one refused node, and affinity.ErrUnknownNode.
-func Place(p *score.Pipeline, pod *berth.Pod, node string, opts Options) (*Placement, error) {
+func Place(ctx context.Context, p *score.Pipeline, pod *berth.Pod, node string, opts Options) (*Placement, error) {
 	n, ok := p.Graph().Topology().Lookup(node)
 	if !ok {
 		_, err := p.Profile().Verdict(pod, node, nil)
 		return nil, err
 	}
-	ev, err := evaluate(p, pod)
+	ev, err := evaluate(ctx, p, pod)
 	if err != nil {
 		return nil, err
 	}
@@ -163,10 +165,9 @@ func (ev *evaluation) counts() []Count {
 			counts = append(counts, c)
 		}
 	}
-	for i, f := range ev.filters {
-		if n := ev.filtered[i].Len(); n > 0 {
-			counts = append(counts, Count{Rule: f.Name(), Own: true, Nodes: n})
-		}
+	for i := range ev.Inspection.Refused {
+		r := &ev.Inspection.Refused[i]
+		counts = append(counts, Count{Rule: r.Name, Own: true, Nodes: r.Nodes.Len()})
 	}
 	return counts
 }

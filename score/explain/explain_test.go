@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -60,7 +61,7 @@ func explainOn(seed uint64, sum *tally) error {
 	}
 	for i := range decisions {
 		pod := w.pod()
-		e, err := explain.Explain(p, pod, explain.Options{Top: 1000, Pods: 1000})
+		e, err := explain.Explain(context.Background(), p, pod, explain.Options{Top: 1000, Pods: 1000})
 		if err != nil {
 			return err
 		}

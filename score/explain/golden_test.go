@@ -210,11 +210,11 @@ func (s *scenario) answer(t *testing.T) string {
 	var parts []string
 	var value any
 	if s.place != "" {
-		e, err := explain.Place(p, &s.pod, s.place, s.opts)
+		e, err := explain.Place(t.Context(), p, &s.pod, s.place, s.opts)
 		require.NoError(t, err)
 		value, parts = e, append(parts, e.String())
 	} else {
-		e, err := explain.Explain(p, &s.pod, s.opts)
+		e, err := explain.Explain(t.Context(), p, &s.pod, s.opts)
 		require.NoError(t, err)
 		value, parts = e, append(parts, e.Line()+"\n", e.String(), e.Table())
 	}

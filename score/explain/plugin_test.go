@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -57,6 +58,21 @@ func (e every) Filter(_ *score.Input, feasible *topology.NodeSet) error {
 	return nil
 }
 
+// meter is a source that scores nodes by their place, and refuses the fifth.
+type meter struct {
+	name string
+	fail error
+}
+
+func (m meter) Name() string { return m.name }
+
+func (m meter) Fetch(_ context.Context, q *score.Query) error {
+	for i := range q.Nodes {
+		q.Scores[i], q.Refused[i] = int64(10*i), i == 4
+	}
+	return m.fail
+}
+
 // TestPluginsAreExplained holds counts, scores and choice of pipelines with plugins to account.
 func TestPluginsAreExplained(t *testing.T) {
 	chosen := 0
@@ -66,13 +82,14 @@ func TestPluginsAreExplained(t *testing.T) {
 		cfg := score.Config{
 			Filters: []score.Filter{every(3), noSpot{}},
 			Scorers: []score.Weighted{{Scorer: labels{"Plain"}, Weight: 5}, {Scorer: scaled{labels{"Scaled"}}}},
+			Signals: []score.Signal{{Source: meter{"Load", nil}, Weight: 2}, {Source: meter{"Down", errFaulty}}},
 		}
 		cfg.Profile.NoScores = seed%2 == 0
 		p, err := w.pipeline(cfg)
 		require.NoError(t, err)
 		for range decisions {
 			pod := w.pod()
-			e, err := explain.Explain(p, pod, explain.Options{Top: 1000, NoSuggestions: true})
+			e, err := explain.Explain(t.Context(), p, pod, explain.Options{Top: 1000, NoSuggestions: true})
 			require.NoError(t, err)
 			require.NoError(t, checkChoice(p, pod, e))
 			sum := e.Feasible
@@ -90,6 +107,7 @@ func TestPluginsAreExplained(t *testing.T) {
 				var points int64
 				for _, term := range c.Terms {
 					points += term.Points
+					require.Equal(t, term.Plugin == "Down", term.Late)
 				}
 				require.Equal(t, c.Total, points)
 				chosen++
@@ -138,10 +156,10 @@ func TestFaultsOfPluginsAreNamed(t *testing.T) {
 			f := faulty{labels{"Bad"}, how}
 			p, err := score.New(g, score.Config{Filters: []score.Filter{f}, Scorers: []score.Weighted{{Scorer: f}}})
 			require.NoError(t, err)
-			_, err = explain.Explain(p, &s.pod, explain.Options{})
+			_, err = explain.Explain(t.Context(), p, &s.pod, explain.Options{})
 			require.ErrorIs(t, err, want)
-			assert.ErrorContains(t, err, "explain: Bad: ")
-			_, err = explain.Place(p, &s.pod, "n1", explain.Options{})
+			assert.ErrorContains(t, err, "Bad: ")
+			_, err = explain.Place(t.Context(), p, &s.pod, "n1", explain.Options{})
 			require.ErrorIs(t, err, want)
 		})
 	}
@@ -151,11 +169,11 @@ func TestBadInputIsRefused(t *testing.T) {
 	s := scenarios()[0]
 	p, err := score.New(s.graph(t), score.Config{})
 	require.NoError(t, err)
-	_, err = explain.Explain(p, &berth.Pod{}, explain.Options{})
+	_, err = explain.Explain(t.Context(), p, &berth.Pod{}, explain.Options{})
 	require.ErrorIs(t, err, berth.ErrInvalid)
-	_, err = explain.Place(p, &berth.Pod{}, "n1", explain.Options{})
+	_, err = explain.Place(t.Context(), p, &berth.Pod{}, "n1", explain.Options{})
 	require.ErrorIs(t, err, berth.ErrInvalid)
-	_, err = explain.Place(p, &s.pod, "nowhere", explain.Options{})
+	_, err = explain.Place(t.Context(), p, &s.pod, "nowhere", explain.Options{})
 	require.ErrorIs(t, err, affinity.ErrUnknownNode)
 }
 
@@ -169,7 +187,7 @@ func TestNothingIsChanged(t *testing.T) {
 		pod := w.pod()
 		want, wantErr := p.Decide(pod)
 		_, before, _ := w.graph.Changes(0)
-		_, err = explain.Explain(p, pod, explain.Options{})
+		_, err = explain.Explain(t.Context(), p, pod, explain.Options{})
 		require.NoError(t, err)
 		_, after, _ := w.graph.Changes(0)
 		require.Equal(t, before, after, "seed %d", seed)
@@ -187,7 +205,7 @@ func TestJSONHoldsEverything(t *testing.T) {
 		}
 		p, err := score.New(s.graph(t), s.cfg)
 		require.NoError(t, err)
-		e, err := explain.Explain(p, &s.pod, s.opts)
+		e, err := explain.Explain(t.Context(), p, &s.pod, s.opts)
 		require.NoError(t, err)
 		text, err := json.Marshal(e)
 		require.NoError(t, err)
@@ -208,7 +226,7 @@ func TestOptionsLimitWhatIsTold(t *testing.T) {
 	p, err := score.New(s.graph(t), score.Config{})
 	require.NoError(t, err)
 	ask := func(o explain.Options) *explain.Explanation {
-		e, err := explain.Explain(p, &s.pod, o)
+		e, err := explain.Explain(t.Context(), p, &s.pod, o)
 		require.NoError(t, err)
 		return e
 	}
@@ -247,11 +265,11 @@ func TestPlaceAgreesWithExplain(t *testing.T) {
 		p, err := w.pipeline(score.Config{})
 		require.NoError(t, err)
 		pod := w.pod()
-		e, err := explain.Explain(p, pod, explain.Options{Top: 1000})
+		e, err := explain.Explain(t.Context(), p, pod, explain.Options{Top: 1000})
 		require.NoError(t, err)
 		for i := range w.Nodes {
 			name := w.Nodes[i].Name
-			got, err := explain.Place(p, pod, name, explain.Options{})
+			got, err := explain.Place(t.Context(), p, pod, name, explain.Options{})
 			require.NoError(t, err)
 			if k := slices.IndexFunc(e.Top, func(c explain.Candidate) bool { return c.Node == name }); k >= 0 {
 				require.Equal(t, &e.Top[k], got.Candidate)

@@ -32,7 +32,7 @@ const (
 // reasonsFor returns why node n is refused, in the words of kube-scheduler.
 func (ev *evaluation) reasonsFor(n topology.NodeID) ([]string, error) {
 	if f := ev.filterOf(n); f != "" {
-		return []string{fmt.Sprintf("node(s) didn't pass filter %s", f)}, nil
+		return []string{fmt.Sprintf("node(s) were refused by plugin %s", f)}, nil
 	}
 	var why affinity.Reason
 	v, err := ev.profile.Verdict(ev.pod, ev.name(n), &why)

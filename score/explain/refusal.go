@@ -12,7 +12,7 @@ import (
 // Refusal is why a node does not take the pod.
 type Refusal struct {
 	Node string `json:"node"`
-	// Rule is the first rule that refuses, or the filter of the pipeline's own (Own).
+	// Rule is the first rule that refuses, or the filter or signal of the pipeline's own (Own).
 	Rule string `json:"rule"`
 	Own  bool   `json:"own,omitempty"`
 	// Resolvable refusals might be undone by removing pods.
@@ -20,9 +20,9 @@ type Refusal struct {
 	// Reasons are those of Rule in the words of kube-scheduler.
 	Reasons []string `json:"reasons"`
 	// Obstacles are all that stands in the way, that of Rule and that of rules which would refuse after it. There are none
-	// for a filter.
+	// for a plugin.
 	Obstacles []Obstacle `json:"obstacles,omitempty"`
-	// Suggestion is what would make the node feasible for the built-in rules; nil if nothing was found, for a filter, and
+	// Suggestion is what would make the node feasible for the built-in rules; nil if nothing was found, for a plugin, and
 	// with Options.NoSuggestions.
 	Suggestion *Suggestion `json:"suggestion,omitempty"`
 }
@@ -134,10 +134,11 @@ func (ev *evaluation) refuses(n topology.NodeID) bool {
 	return ev.verdicts[n].Rule != affinity.Feasible || ev.filterOf(n) != ""
 }
 
+// filterOf returns the name of the filter, or signal, that refuses node n.
 func (ev *evaluation) filterOf(n topology.NodeID) string {
-	for i := range ev.filtered {
-		if ev.filtered[i].Has(n) {
-			return ev.filters[i].Name()
+	for i := range ev.Inspection.Refused {
+		if r := &ev.Inspection.Refused[i]; r.Nodes.Has(n) {
+			return r.Name
 		}
 	}
 	return ""

@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -39,7 +40,7 @@ func smallestOn(seed uint64) (tried int, err error) {
 	}
 	for range 2 {
 		pod := w.pod()
-		e, err := explain.Explain(p, pod, explain.Options{})
+		e, err := explain.Explain(context.Background(), p, pod, explain.Options{})
 		if err != nil {
 			return tried, err
 		}

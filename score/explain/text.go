@@ -92,7 +92,7 @@ func (p *Placement) String() string {
 
 func (c *Count) name() string {
 	if c.Own {
-		return "filter " + c.Rule
+		return "plugin " + c.Rule
 	}
 	return c.Rule
 }
@@ -140,7 +140,7 @@ func (c *Comparison) differences(before string) string {
 func (r *Refusal) addTo(t *tree) {
 	by := r.Rule
 	if r.Own {
-		by = "filter " + by
+		by = "plugin " + by
 	}
 	node := t.add("%s: %s: %s", r.Node, by, strings.Join(r.Reasons, ", "))
 	for i := range r.Obstacles {
