@@ -169,9 +169,9 @@ func (ev *evaluation) refusal(n topology.NodeID, opts Options) (*Refusal, error)
 		return cmp.Compare(order(a.Rule == r.Rule), order(b.Rule == r.Rule))
 	})
 	if !opts.NoSuggestions {
-		r.Suggestion, err = suggest(ev.profile, ev.pod, r.Node, blockers)
+		r.Suggestion = suggest(ev.profile, ev.pod, r.Node, blockers)
 	}
-	return r, err
+	return r, nil
 }
 
 func order(first bool) int {

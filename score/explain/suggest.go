@@ -45,22 +45,19 @@ type search struct {
 }
 
 // suggest returns the smallest suggestion that it finds, nil if it finds none. blockers are what blocks as things are.
-func suggest(profile *affinity.Profile, pod *berth.Pod, node string, blockers []affinity.Blocker) (*Suggestion, error) {
-	for i := range blockers {
-		if weight(blockers[i:i+1]) > MaxChanges {
-			return nil, nil
-		}
+func suggest(profile *affinity.Profile, pod *berth.Pod, node string, blockers []affinity.Blocker) *Suggestion {
+	id, ok := profile.Graph().Topology().Lookup(node)
+	if !ok || slices.ContainsFunc(blockers, func(b affinity.Blocker) bool { return least(&b) > MaxChanges }) {
+		return nil
 	}
-	id, _ := profile.Graph().Topology().Lookup(node)
 	dropNodes, dropPods := false, false
 	for range 4 {
 		s := &search{profile: profile, graph: profile.Graph(), asked: pod, node: node, id: id, dropNodes: dropNodes, dropPods: dropPods}
-		found, err := s.run(blockers)
-		if found != nil && s.doubtful {
-			s.keepWishes(found)
-		}
-		if found != nil || err != nil {
-			return found, err
+		if found := s.run(blockers); found != nil {
+			if s.doubtful {
+				s.keepWishes(found)
+			}
+			return found
 		}
 		switch {
 		case s.dropNodes && !dropNodes: // labels did not do
@@ -68,45 +65,46 @@ func suggest(profile *affinity.Profile, pod *berth.Pod, node string, blockers []
 		case s.dropPods && !dropPods:
 			dropPods = true
 		default:
-			return nil, nil
+			return nil
 		}
 	}
-	return nil, nil
+	return nil
 }
 
-func (s *search) run(blockers []affinity.Blocker) (*Suggestion, error) {
+// run makes one attempt. Where it fails, dropNodes or dropPods may say what to give up in the next.
+func (s *search) run(blockers []affinity.Blocker) *Suggestion {
 	podChanges, nodeChanges := s.alone(blockers)
 	s.changes, s.ofPod = podChanges, len(podChanges)
 	s.pod = changePod(s.asked, podChanges)
 	var err error
 	if s.what, err = s.profile.WhatIf(s.pod); err != nil {
-		return nil, err
+		return nil // too many tolerations
 	}
 	defer s.what.End()
 	for _, c := range nodeChanges {
 		if !s.settle(c) {
 			s.dropNodes = true
-			return nil, nil
+			return nil
 		}
 	}
 	for _, b := range s.blockers() {
 		if b.Rule == affinity.NodeAffinity {
 			s.dropNodes = true
-			return nil, nil
+			return nil
 		}
 		s.doubtful = s.doubtful || b.Missing
 	}
 	if !s.clear() {
-		return nil, nil
+		return nil
 	}
 	s.fixed, s.settled = len(s.changes), s.what.Save()
 	if s.feasible() {
-		return s.suggestion(s.fixed), nil
+		return s.suggestion(s.fixed)
 	}
 	candidates, complete := s.candidates()
 	if few, ok := s.few(candidates); ok {
 		s.changes = append(s.changes, few...)
-		return s.suggestion(s.fixed + len(few)), nil
+		return s.suggestion(s.fixed + len(few))
 	}
 	bound := s.fixed + 1
 	switch {
@@ -116,9 +114,9 @@ func (s *search) run(blockers []affinity.Blocker) (*Suggestion, error) {
 		bound = s.fixed + 2
 	}
 	if s.greedily = true; !s.greedy() {
-		return nil, nil
+		return nil
 	}
-	return s.suggestion(bound), nil
+	return s.suggestion(bound)
 }
 
 // keepWishes takes back what was given up of the pod's wishes without need, as other changes happen to meet them.
@@ -128,7 +126,7 @@ func (s *search) keepWishes(found *Suggestion) {
 		case DropNodeSelector, DropNodeAffinity, DropPodAffinity:
 			rest := slices.Delete(slices.Clone(found.Changes), i, i+1)
 			if len(rest) > 0 && s.suffices(rest) {
-				found.Changes = rest
+				found.Changes, found.Smallest = rest, len(rest) == 1
 			}
 		}
 	}
@@ -295,7 +293,7 @@ func (s *search) greedy() bool {
 // tooMuch reports whether it would take more than MaxChanges.
 func (s *search) tooMuch(bs []affinity.Blocker) bool {
 	for i := range bs {
-		if len(s.changes)+weight(bs[i:i+1]) > MaxChanges {
+		if len(s.changes)+least(&bs[i]) > MaxChanges {
 			return true
 		}
 	}
@@ -323,38 +321,32 @@ func (s *search) step(b *affinity.Blocker, before int) bool {
 	return s.settle(options[best])
 }
 
-// weight is about how many changes blockers will take.
+// least is how many changes a blocker takes at least.
+func least(b *affinity.Blocker) int {
+	switch {
+	case b.Missing:
+	case b.Rule == affinity.PodTopologySpread:
+		return int(b.Count + b.Self - b.Min - b.MaxSkew) // a pod more or less changes the skew by one
+	case b.Rule == affinity.NodePorts, b.Side == affinity.OwnAntiAffinity, b.Side == affinity.ExistingAntiAffinity:
+		return max(1, b.PodCount)
+	}
+	return 1
+}
+
+// weight is about how much blockers have left to go, so that it shows whether a change is one for the better.
 func weight(bs []affinity.Blocker) int {
 	sum := 0
 	for i := range bs {
-		b := &bs[i]
-		switch {
+		switch b := &bs[i]; {
 		case b.Rule == affinity.GPU:
 			sum += 1 + max(0, b.GPU.Devices-b.GPU.Room)
-		case b.Rule == affinity.PodTopologySpread && !b.Missing:
-			w := int(b.Count + b.Self - b.Min - b.MaxSkew)
-			if n := lacks(b); n > 0 {
-				w = min(w, n)
-			}
-			sum += w
-		case b.Rule == affinity.NodePorts, b.Side == affinity.OwnAntiAffinity, b.Side == affinity.ExistingAntiAffinity:
-			sum += max(1, b.PodCount)
 		case b.Missing:
 			sum += 2 // the label, and perhaps what it leads to
 		default:
-			sum++
+			sum += least(b)
 		}
 	}
 	return sum
-}
-
-// lacks is how many pods other domains need before the spread constraint passes, 0 if more pods would not help.
-func lacks(b *affinity.Blocker) int {
-	n := 0
-	for _, d := range b.Below {
-		n += int(d.Lacks)
-	}
-	return n
 }
 
 // prune leaves out what is not needed after all: of what was added greedily, and of all changes to the cluster where
