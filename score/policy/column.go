@@ -26,7 +26,7 @@ func (c *compiler) column(n *node) *column {
 		of = &column{of: inner.number(n)}
 		c.columns[source] = of
 	}
-	if f := c.columnsOf; !slices.Contains(f.columns, of) {
+	if f := c.within; !slices.Contains(f.columns, of) {
 		f.columns = append(f.columns, of)
 	}
 	return of

@@ -21,9 +21,10 @@ type (
 
 // program is what the compiled parts of an expression refer to by index.
 type program struct {
-	labels []string  // label keys
-	once   []valueOf // parts that do not depend on the node, and are evaluated when first asked for
-	calls  []int     // calls of the user's functions, by number of arguments
+	labels []string      // label keys
+	once   []valueOf     // parts that do not depend on the node, and are evaluated when first asked for
+	onceAt map[*node]int // where they are in once
+	calls  []int         // calls of the user's functions, by number of arguments
 
 	columns map[string]*column // of families, by expression
 }
@@ -35,13 +36,13 @@ type compiler struct {
 	keep bool
 	// inOnce is that the part at hand belongs to one of program.once.
 	inOnce bool
-	// columnsOf is the family that the part at hand belongs to, if any: numbers that depend on the node alone are read from
-	// columns.
-	columnsOf *family
+	// within is the family that the part at hand belongs to, if any: numbers that depend on the node alone are read from
+	// columns there, and it takes note of what was taken out.
+	within *family
 }
 
 func newCompiler(keep bool) *compiler {
-	return &compiler{program: &program{columns: make(map[string]*column)}, keep: keep}
+	return &compiler{program: &program{onceAt: make(map[*node]int), columns: make(map[string]*column)}, keep: keep}
 }
 
 func (c *compiler) key(label string) int {
@@ -58,10 +59,18 @@ func (c *compiler) hoist(n *node) (at int, ok bool) {
 	if c.inOnce || n.kind == literal || n.readsNode() {
 		return 0, false
 	}
-	inner := compiler{program: c.program, keep: c.keep, inOnce: true}
-	part := inner.value(n)
-	c.once = append(c.once, part)
-	return len(c.once) - 1, true
+	at, ok = c.onceAt[n]
+	if !ok {
+		inner := compiler{program: c.program, keep: c.keep, inOnce: true}
+		part := inner.value(n)
+		at = len(c.once)
+		c.once = append(c.once, part)
+		c.onceAt[n] = at
+	}
+	if f := c.within; f != nil && !slices.Contains(f.once, at) {
+		f.once = append(f.once, at)
+	}
+	return at, true
 }
 
 // recall returns the value of a part that was taken out.

@@ -13,7 +13,7 @@ func (c *compiler) number(n *node) numberOf {
 			return v.num, !v.missing
 		}
 	}
-	if c.columnsOf != nil && n.ofNodeAlone() {
+	if c.within != nil && n.ofNodeAlone() {
 		column := c.column(n)
 		return func(_ *run, node topology.NodeID) (Number, bool) { return column.at(node) }
 	}

@@ -14,9 +14,9 @@ const familySize = 16
 // are asked for.
 type family struct {
 	holds truthOf
-	// columns are what holds reads, and blocks, if not nil, is a shorter way to the same.
+	// made, if not nil, is a shorter way to the same for many nodes. columns are what both read.
+	made    term
 	columns []*column
-	blocks  *comparisonOf
 	// once are the parts that the term recalls: they, and the pod's class if ofClass, are what tells members apart.
 	once    []int
 	ofClass bool
@@ -35,15 +35,25 @@ type member struct {
 	set, valid topology.NodeSet
 }
 
-func (c *compiler) family(n *node) term {
+func (c *compiler) family(n *node) *family {
 	f := &family{ofClass: n.ofClass}
-	inner := compiler{program: c.program, keep: c.keep, columnsOf: f}
-	first := len(c.once)
+	inner := compiler{program: c.program, keep: c.keep, within: f}
 	f.holds = inner.truth(n)
-	f.blocks = inner.blockComparison(n)
-	for at := first; at < len(c.once); at++ {
-		f.once = append(f.once, at)
+	if comparison := inner.blockComparison(n); comparison != nil {
+		f.made = comparison
 	}
+	return f
+}
+
+// root compiles a whole filter. If it depends on the pod, what comes out for a pod's values is kept as well: as long as they
+// are among the last ones, it takes one set and not one for each part.
+func (c *compiler) root(n *node) term {
+	t := c.set(n)
+	if n.ofNodeAlone() || !n.readsNode() || n.volatile || n.kind != and && n.kind != or && n.kind != not {
+		return t
+	}
+	f := c.family(n)
+	f.made = t
 	return f
 }
 
@@ -96,10 +106,10 @@ func (f *family) ask(r *run, m *member, s *topology.NodeSet) {
 	asked := r.take()
 	asked.CopyFrom(s)
 	asked.Subtract(&m.valid)
-	if f.blocks != nil {
+	if f.made != nil {
 		have := r.take()
 		have.CopyFrom(asked)
-		f.blocks.narrow(r, have)
+		f.made.narrow(r, have)
 		m.set.Subtract(asked)
 		m.set.Union(have)
 		r.give(have)

@@ -23,7 +23,7 @@ func NewFilter(name string, e *Expr) (*Filter, error) {
 		return nil, fmt.Errorf("%w: filter %q is a %v, want a bool: %v", ErrType, name, e.Type(), e)
 	}
 	c := newCompiler(true)
-	root := c.set(e.root)
+	root := c.root(e.root)
 	return &Filter{name: name, root: root, run: c.program.newRun()}, nil
 }
 

@@ -343,6 +343,10 @@ func TestRandomExpressionsHaveTermsOfEachKind(t *testing.T) {
 			visit(t.of)
 		case *keptTerm:
 			visit(t.made)
+		case *family:
+			if t.made != nil {
+				visit(t.made)
+			}
 		}
 	}
 	w := newWorld(t, 1, 1, 0)
