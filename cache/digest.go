@@ -10,16 +10,16 @@ import (
 	"github.com/berth-go/berth/internal/canonical"
 )
 
-// Digest is a fingerprint of 256 bits of a state, or of a part of it: equal states have equal digests, whatever the order in
-// which they came about. Digests are compared with ==. The zero value is the digest of the empty state.
+// Digest is a fingerprint of 256 bits of a state, or of a part of it: equal states have equal digests, whatever the order
+// in which they came about. Digests are compared with ==. The zero value is the digest of the empty state.
 //
-// It is the sum modulo 2^256 of the SHA-256 of each node, placed pod, namespace and nomination in its canonical encoding, each
-// kind with a prefix of its own (AdHash: M. Bellare and D. Micciancio, A New Paradigm for Collision-Free Hashing:
+// It is the sum modulo 2^256 of the SHA-256 of each node, placed pod, namespace and nomination in its canonical encoding,
+// each kind with a prefix of its own (AdHash: M. Bellare and D. Micciancio, A New Paradigm for Collision-Free Hashing:
 // Incrementality at Reduced Cost, EUROCRYPT 1997). So it is kept by one addition and one subtraction for each change.
 //
-// Two states that differ by fault, lost events or bugs have the same digest with a probability of 2^-256. It does not protect
-// against somebody who chooses the specs in order to make two states collide: for sums of 256 bits, Wagner's generalised birthday
-// attack (CRYPTO 2002) needs about 2^32 hashes.
+// Two states that differ by fault, lost events or bugs have the same digest with a probability of 2^-256. It does not
+// protect against somebody who chooses the specs in order to make two states collide: for sums of 256 bits, Wagner's
+// generalised birthday attack (CRYPTO 2002) needs about 2^32 hashes.
 type Digest struct {
 	words [4]uint64 // the least significant first
 }

@@ -17,9 +17,9 @@ type Observed struct {
 	Namespaces []*berth.Namespace
 	Nodes      []*berth.Node
 	Pods       []*berth.Pod
-	// Time is when the list was made, by the clock of the control plane, and StateTime the same moment by the clock of those who
-	// give the cache its deadlines and call Advance. Either may be zero: then the clocks are not compared, and without
-	// StateTime nothing is known of the age of assumed pods.
+	// Time is when the list was made, by the clock of the control plane, and StateTime the same moment by the clock of
+	// those who give the cache its deadlines and call Advance. Either may be zero: then the clocks are not compared, and
+	// without StateTime nothing is known of the age of assumed pods.
 	Time, StateTime time.Time
 }
 
@@ -29,8 +29,8 @@ type DriftConfig struct {
 	MaxClockDrift time.Duration
 	// MaxAssumed is how long a pod may be assumed before it is extra if it was not observed. 0 means 15 minutes.
 	MaxAssumed time.Duration
-	// AssumedAt tells when a pod was assumed, by the clock of StateTime; the zero time if that is not known. Where it is not known,
-	// or if AssumedAt is nil, a pod is not extra before its deadline, and without one never.
+	// AssumedAt tells when a pod was assumed, by the clock of StateTime; the zero time if that is not known. Where it is
+	// not known, or if AssumedAt is nil, a pod is not extra before its deadline, and without one never.
 	AssumedAt func(berth.PodKey) time.Time
 }
 

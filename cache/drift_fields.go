@@ -10,8 +10,8 @@ import (
 	"github.com/berth-go/berth/internal/canonical"
 )
 
-// differing returns the names in JSON of the fields in which two specs differ, nil if there are none. Nil and empty are different:
-// as the same list gives the same, that only costs an update too many.
+// differing returns the names in JSON of the fields in which two specs differ, nil if there are none. Nil and empty are
+// different: as the same list gives the same, that only costs an update too many.
 func differing[T any](a, b *T) []string {
 	if a == b || reflect.DeepEqual(a, b) {
 		return nil

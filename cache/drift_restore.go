@@ -16,10 +16,10 @@ type State struct {
 	Nominations []Nomination
 }
 
-// Restore gives an empty cache of version 0 the state of another, and its version. There are no events before it, so whoever
-// follows the cache starts from the whole state. Nobody else may use the cache meanwhile. The errors are ErrVersion if
-// the cache is not empty or the version is less than the number of objects, each of which takes an event, and those of
-// AddNode, AddPod, Nominate and SetNamespace; then the cache is empty again. O(nodes + pods).
+// Restore gives an empty cache of version 0 the state of another, and its version. There are no events before it, so
+// whoever follows the cache starts from the whole state. Nobody else may use the cache meanwhile. The errors are
+// ErrVersion if the cache is not empty or the version is less than the number of objects, each of which takes an event,
+// and those of AddNode, AddPod, Nominate and SetNamespace; then the cache is empty again. O(nodes + pods).
 func (c *Cache) Restore(s *State) error {
 	if v := c.Version(); v != 0 {
 		return fmt.Errorf("%w: a state of version %d can't be restored to a cache of version %d", ErrVersion, s.Version, v)
@@ -60,8 +60,8 @@ func (c *Cache) enterState(s *State) error {
 	return nil
 }
 
-// restorePod enters a pod that is assumed or not, and hidden or not. No event can: a pod is hidden while it is assumed only if
-// its node went away since.
+// restorePod enters a pod that is assumed or not, and hidden or not. No event can: a pod is hidden while it is assumed
+// only if its node went away since.
 func (c *Cache) restorePod(p *PodState) error {
 	if err := placeable(p.Spec); err != nil {
 		return err

@@ -327,7 +327,8 @@ func TestRepairOfRandomStates(t *testing.T) {
 	}
 }
 
-// fill makes a cache of what it accepts of a cluster, and the list of that. With rng some pods are only assumed, until second 1.
+// fill makes a cache of what it accepts of a cluster, and the list of that. With rng some pods are only assumed, until
+// second 1.
 func fill(t *testing.T, cluster *gen.Cluster, rng *rand.Rand) (*cache.Cache, cache.Observed) {
 	t.Helper()
 	c, err := cache.New(cache.Config{})

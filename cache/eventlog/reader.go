@@ -27,8 +27,8 @@ func NewReader(r io.Reader) *Reader {
 // Position is the end of what was returned so far.
 func (r *Reader) Position() Position { return r.at }
 
-// Checkpoint returns the state that the log begins with, nil if it begins with an event, or is empty. The errors are those of Next, but
-// for io.EOF. O(nodes + pods).
+// Checkpoint returns the state that the log begins with, nil if it begins with an event, or is empty. The errors are
+// those of Next, but for io.EOF. O(nodes + pods).
 func (r *Reader) Checkpoint() (*cache.State, error) {
 	r.begin()
 	if r.state == nil && r.err != nil && r.err != io.EOF {
@@ -37,8 +37,9 @@ func (r *Reader) Checkpoint() (*cache.State, error) {
 	return r.state, nil
 }
 
-// Next returns the next event, which is the caller's own, or io.EOF after the last one. The errors are a *TornError in place
-// of io.EOF, a *CorruptError, ErrFormat, and what the io.Reader returns, wrapped; each is final. O(size of the event).
+// Next returns the next event, which is the caller's own, or io.EOF after the last one. The errors are a *TornError in
+// place of io.EOF, a *CorruptError, ErrFormat, and what the io.Reader returns, wrapped; each is final. O(size of the
+// event).
 func (r *Reader) Next() (*cache.Event, error) {
 	r.begin()
 	e := r.first
@@ -116,8 +117,10 @@ func (r *Reader) begin() {
 // checkpoint reads the records of a checkpoint. Until the last of them is there, the log has nothing.
 func (r *Reader) checkpoint(head *checkpoint) {
 	s := &cache.State{Version: head.Version}
-	if !collect(r, &s.Namespaces, head.Namespaces, func(rec *record) (*berth.Namespace, bool) { return rec.Namespace, rec.Namespace != nil }) ||
-		!collect(r, &s.Nodes, head.Nodes, func(rec *record) (*berth.Node, bool) { return rec.Node, rec.Node != nil }) ||
+	namespace := func(rec *record) (*berth.Namespace, bool) { return rec.Namespace, rec.Namespace != nil }
+	node := func(rec *record) (*berth.Node, bool) { return rec.Node, rec.Node != nil }
+	if !collect(r, &s.Namespaces, head.Namespaces, namespace) ||
+		!collect(r, &s.Nodes, head.Nodes, node) ||
 		!collect(r, &s.Pods, head.Pods, placed) ||
 		!collect(r, &s.Nominations, head.Nominations, promised) {
 		return

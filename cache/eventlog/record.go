@@ -50,7 +50,8 @@ func newEvent(e *cache.Event) *event {
 
 func (e *event) cacheEvent() *cache.Event {
 	return &cache.Event{
-		Version: e.Version, Kind: e.Kind, Node: e.Node, Pod: e.Pod, Namespace: e.Namespace, Key: e.Key, Name: e.Name, Deadline: e.Deadline,
+		Version: e.Version, Kind: e.Kind,
+		Node: e.Node, Pod: e.Pod, Namespace: e.Namespace, Key: e.Key, Name: e.Name, Deadline: e.Deadline,
 	}
 }
 
@@ -77,8 +78,8 @@ func (e *event) check() error {
 	return nil
 }
 
-// appendRecord appends a record in its frame. The error is a *berth.Fault for what JSON cannot carry, or ErrTooLong. Then b is
-// as it was.
+// appendRecord appends a record in its frame. The error is a *berth.Fault for what JSON cannot carry, or ErrTooLong. Then
+// b is as it was.
 func appendRecord(b []byte, r *record) ([]byte, error) {
 	payload, err := canonical.Append(nil, r)
 	var fault *berth.Fault

@@ -7,9 +7,10 @@ import (
 	"github.com/berth-go/berth/cache"
 )
 
-// Replay applies the log that r has from its beginning to a cache. It returns the position up to which it did, whose version
-// the cache has then, and nil if that is the end of the log. If the log begins with a checkpoint, the cache must be empty and at
-// version 0; otherwise the first event must be the one after the cache's version. Nobody else may change the cache meanwhile.
+// Replay applies the log that r has from its beginning to a cache. It returns the position up to which it did, whose
+// version the cache has then, and nil if that is the end of the log. If the log begins with a checkpoint, the cache must
+// be empty and at version 0; otherwise the first event must be the one after the cache's version. Nobody else may change
+// the cache meanwhile.
 //
 // The errors are a *TornError if the last record is not whole: all others are applied, and the log can go on at the
 // position once it is cut there. A *CorruptError, ErrFormat, an error of r, and an error of the cache that an event

@@ -26,12 +26,12 @@ type Writer struct {
 	err error
 }
 
-// NewWriter returns a Writer that begins a log on w. It may begin with an event of any version, or with a checkpoint. Nothing is
-// written before the first of them.
+// NewWriter returns a Writer that begins a log on w. It may begin with an event of any version, or with a checkpoint.
+// Nothing is written before the first of them.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w, any: true} }
 
-// Continue returns a Writer that goes on with a log at the position that Replay or a Reader ended with. The log must end there:
-// cut it first if it was torn.
+// Continue returns a Writer that goes on with a log at the position that Replay or a Reader ended with. The log must end
+// there: cut it first if it was torn.
 func Continue(w io.Writer, at Position) *Writer {
 	return &Writer{w: w, at: at, any: at.Version == 0}
 }
@@ -39,14 +39,14 @@ func Continue(w io.Writer, at Position) *Writer {
 // Position is the end of the log that was written.
 func (w *Writer) Position() Position { return w.at }
 
-// Append writes events, in one call of the io.Writer: all of them, or none if one is refused. They must follow one on another and on what
-// was written before, without gaps in their versions. O(size of the events).
+// Append writes events, in one call of the io.Writer: all of them, or none if one is refused. They must follow one on
+// another and on what was written before, without gaps in their versions. O(size of the events).
 //
-// The errors are ErrGap, ErrEvent, ErrTooLong and, for text that is not UTF-8 and years out of 0..9999, a *berth.Fault whose path
-// is that in the record ("event.pod.labels[app]"); the Writer goes on after these as if the call had not been. An error of
-// the io.Writer, io.ErrShortWrite among them, leaves an unknown part of a record at the end of the log, so that nothing may
-// follow: the Writer returns it, wrapped, and ErrFailed from then on. Cut the log at Position to go on with it, or begin a new
-// one with a checkpoint.
+// The errors are ErrGap, ErrEvent, ErrTooLong and, for text that is not UTF-8 and years out of 0..9999, a *berth.Fault
+// whose path is that in the record ("event.pod.labels[app]"); the Writer goes on after these as if the call had not been.
+// An error of the io.Writer, io.ErrShortWrite among them, leaves an unknown part of a record at the end of the log, so
+// that nothing may follow: the Writer returns it, wrapped, and ErrFailed from then on. Cut the log at Position to go on
+// with it, or begin a new one with a checkpoint.
 func (w *Writer) Append(events ...cache.Event) error {
 	if w.err != nil {
 		return w.err
@@ -106,9 +106,9 @@ func (w *Writer) write(b []byte, version uint64) error {
 // chunk is how many bytes of a checkpoint are written at once, about.
 const chunk = 1 << 18
 
-// Checkpoint begins the log with the state of a snapshot. The next event must be the one after the snapshot's version. It is written in
-// pieces, so any error but ErrBegun is final, as for Append: the log is of no use then. Keep the old log until it is on stable
-// storage. O(nodes + pods).
+// Checkpoint begins the log with the state of a snapshot. The next event must be the one after the snapshot's version. It
+// is written in pieces, so any error but ErrBegun is final, as for Append: the log is of no use then. Keep the old log
+// until it is on stable storage. O(nodes + pods).
 func (w *Writer) Checkpoint(s *cache.Snapshot) error {
 	if w.err != nil {
 		return w.err
