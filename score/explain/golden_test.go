@@ -166,6 +166,8 @@ func scenarios() []scenario {
 			berth.NodeSelectorTerm{MatchFields: []berth.Requirement{in(berth.FieldName, "n2")}}))},
 		{name: "26-affinity-terms-that-conflict", nodes: two, pod: pod("p", "", required(
 			berth.NodeSelectorTerm{MatchFields: []berth.Requirement{in(berth.FieldName, "n1"), in(berth.FieldName, "n2")}}))},
+		{name: "27-signals-with-and-without-answer", nodes: three, pod: pod("p", ""),
+			cfg: score.Config{Signals: []score.Signal{{Source: meter{"Load", nil}, Weight: 2}, {Source: meter{"Down", errFaulty}}}}},
 	}
 }
 

@@ -100,13 +100,17 @@ func (c *Count) name() string {
 func (c *Candidate) addTo(t *tree) {
 	var terms []string
 	for _, term := range c.Terms {
-		switch {
-		case term.Points == 0:
-		case term.Weight == 1:
-			terms = append(terms, fmt.Sprintf("%s %d", term.Plugin, term.Score))
-		default:
-			terms = append(terms, fmt.Sprintf("%s %d*%d", term.Plugin, term.Weight, term.Score))
+		if term.Points == 0 && !term.Late {
+			continue
 		}
+		text := fmt.Sprintf("%s %d", term.Plugin, term.Score)
+		if term.Weight != 1 {
+			text = fmt.Sprintf("%s %d*%d", term.Plugin, term.Weight, term.Score)
+		}
+		if term.Late {
+			text += " (no answer)"
+		}
+		terms = append(terms, text)
 	}
 	t.add("%d. %s %d = %s", c.Rank, c.Node, c.Total, orNothing(strings.Join(terms, " + ")))
 }
