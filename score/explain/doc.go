@@ -5,7 +5,7 @@
 // that holds the port or whose anti-affinity excludes the pod, and the smallest [Suggestion] that would make the node
 // feasible; the scores of the best nodes by plugin; the runner-up, and what tipped the balance. It has a stable form in
 // JSON, as a tree of text (String), as a table for logs (Table), and as one line in the words of kube-scheduler (Line).
-// [Place] answers the question what if the pod had been placed on a certain node.
+// [WhatIf] answers the question what if the pod had been placed on a certain node.
 //
 // # What a suggestion minimises
 //

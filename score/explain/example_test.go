@@ -92,12 +92,12 @@ func ExampleSuggestion() {
 }
 
 // What if the pod had been placed somewhere else?
-func ExamplePlace() {
+func ExampleWhatIf() {
 	pipeline := shop()
 	pod := &berth.Pod{Namespace: "shop", Name: "cart-0", Requests: berth.Resources{MilliCPU: 500, Memory: 1 << 30}}
 	d, _ := pipeline.Decide(pod)
 	fmt.Println("decided for", d.Node)
-	p, _ := explain.Place(context.Background(), pipeline, pod, "n2", explain.Options{})
+	p, _ := explain.WhatIf(context.Background(), pipeline, pod, "n2", explain.Options{})
 	fmt.Print(p)
 	// Output:
 	// decided for n1

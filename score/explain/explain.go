@@ -121,9 +121,9 @@ type Placement struct {
 	Chosen *Comparison `json:"chosen,omitempty"`
 }
 
-// Place says what if the pod had been placed on the node: its verdict, or its rank, its score and what it has less than
+// WhatIf says what if the pod had been placed on the node: its verdict, or its rank, its score and what it has less than
 // the node chosen. Errors and cost are those of Explain for one refused node, and affinity.ErrUnknownNode.
-func Place(ctx context.Context, p *score.Pipeline, pod *berth.Pod, node string, opts Options) (*Placement, error) {
+func WhatIf(ctx context.Context, p *score.Pipeline, pod *berth.Pod, node string, opts Options) (*Placement, error) {
 	n, ok := p.Graph().Topology().Lookup(node)
 	if !ok {
 		_, err := p.Profile().Verdict(pod, node, nil)

@@ -212,7 +212,7 @@ func (s *scenario) answer(t *testing.T) string {
 	var parts []string
 	var value any
 	if s.place != "" {
-		e, err := explain.Place(t.Context(), p, &s.pod, s.place, s.opts)
+		e, err := explain.WhatIf(t.Context(), p, &s.pod, s.place, s.opts)
 		require.NoError(t, err)
 		value, parts = e, append(parts, e.String())
 	} else {

@@ -54,7 +54,7 @@ func TestSuggestionsWithinLimits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := score.New(c.s.graph(t), score.Config{})
 			require.NoError(t, err)
-			got, err := explain.Place(t.Context(), p, &c.s.pod, "n", explain.Options{})
+			got, err := explain.WhatIf(t.Context(), p, &c.s.pod, "n", explain.Options{})
 			require.NoError(t, err)
 			require.NotNil(t, got.Refusal)
 			if c.kinds == nil {

@@ -159,7 +159,7 @@ func TestFaultsOfPluginsAreNamed(t *testing.T) {
 			_, err = explain.Explain(t.Context(), p, &s.pod, explain.Options{})
 			require.ErrorIs(t, err, want)
 			assert.ErrorContains(t, err, "Bad: ")
-			_, err = explain.Place(t.Context(), p, &s.pod, "n1", explain.Options{})
+			_, err = explain.WhatIf(t.Context(), p, &s.pod, "n1", explain.Options{})
 			require.ErrorIs(t, err, want)
 		})
 	}
@@ -171,9 +171,9 @@ func TestBadInputIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	_, err = explain.Explain(t.Context(), p, &berth.Pod{}, explain.Options{})
 	require.ErrorIs(t, err, berth.ErrInvalid)
-	_, err = explain.Place(t.Context(), p, &berth.Pod{}, "n1", explain.Options{})
+	_, err = explain.WhatIf(t.Context(), p, &berth.Pod{}, "n1", explain.Options{})
 	require.ErrorIs(t, err, berth.ErrInvalid)
-	_, err = explain.Place(t.Context(), p, &s.pod, "nowhere", explain.Options{})
+	_, err = explain.WhatIf(t.Context(), p, &s.pod, "nowhere", explain.Options{})
 	require.ErrorIs(t, err, affinity.ErrUnknownNode)
 }
 
@@ -257,8 +257,8 @@ func TestOptionsLimitWhatIsTold(t *testing.T) {
 	assert.Empty(t, ask(explain.Options{Pods: -1}).Refusals[0].Obstacles[0].Pods)
 }
 
-// TestPlaceAgreesWithExplain: the rank and terms of a node are those of the list, its refusal the one of the list.
-func TestPlaceAgreesWithExplain(t *testing.T) {
+// TestWhatIfAgreesWithExplain: the rank and terms of a node are those of the list, its refusal the one of the list.
+func TestWhatIfAgreesWithExplain(t *testing.T) {
 	for seed := range uint64(15) {
 		w, err := newWorld(seed)
 		require.NoError(t, err)
@@ -269,7 +269,7 @@ func TestPlaceAgreesWithExplain(t *testing.T) {
 		require.NoError(t, err)
 		for i := range w.Nodes {
 			name := w.Nodes[i].Name
-			got, err := explain.Place(t.Context(), p, pod, name, explain.Options{})
+			got, err := explain.WhatIf(t.Context(), p, pod, name, explain.Options{})
 			require.NoError(t, err)
 			if k := slices.IndexFunc(e.Top, func(c explain.Candidate) bool { return c.Node == name }); k >= 0 {
 				require.Equal(t, &e.Top[k], got.Candidate)
