@@ -89,12 +89,13 @@
 // A filter is compiled to operations on sets of nodes. What does not depend on the node is evaluated once an evaluation. The
 // largest parts that depend on the node alone are a set each, made once from the posting lists of labels, from the lists of
 // taints, and by evaluations of the rest for the nodes that are still in question then; afterwards it is repaired for the
-// nodes that changed (affinity.Graph.Changes). A comparison of a label with a text of the pod is a posting list. Any
-// other term that depends on the node and the pod has a set for each combination of the pod's values that came up last, up to
-// 16; one that is new is compared with the kept column of each part that depends on the node alone.
+// nodes that changed (affinity.Graph.Changes). A comparison of a label with a text of the pod is a posting list. Any other term
+// that depends on the node and the pod has a set for each combination of the pod's values that came up last, up to 16, and so
+// has the filter as a whole. A term for which a combination is new is compared with the kept column of each part that depends
+// on the node alone.
 //
-//	an evaluation            O(nodes/64) for each set, O(size of the part) for each changed node and set
-//	with new values of a pod O(nodes in question) for each term that they are in
+//	an evaluation            O(nodes/64), O(size of the expression) for each changed node
+//	with new values of a pod O(nodes/64) for each set, O(nodes in question) for each term with the new values
 //	the first                O(nodes) for each term that has no posting lists
 //	a function that reads    a call for each node in question
 //	  both node and cluster

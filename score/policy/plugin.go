@@ -32,8 +32,9 @@ func (f *Filter) Name() string { return f.name }
 
 // Filter takes out of feasible the nodes for which the expression is false. The error is that of a context that is done.
 //
-// The cost is O(capacity/64) for each part that has a set of its own, and an evaluation of each part for each node that
-// changed since it was asked last: see the package's documentation. Nothing is allocated in the long run.
+// For a pod whose values, as far as the expression looks at them, were among the last ones, the cost is O(capacity/64) and an
+// evaluation for each node that changed since, and nothing is allocated; the package's documentation says what is to be added
+// for others.
 func (f *Filter) Filter(in *score.Input, feasible *topology.NodeSet) error {
 	f.run.begin(in)
 	defer f.run.end()

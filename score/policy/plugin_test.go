@@ -142,21 +142,23 @@ func TestFunctionsAreCalledAsOftenAsTheyDeclare(t *testing.T) {
 		{"what reads node and cluster is called for each node in question", ReadsNode | ReadsCluster, []int{4, 4, 4}},
 		{"and what reads all", ReadsNode | ReadsPod | ReadsCluster, []int{4, 4, 4}},
 	} {
-		t.Run(test.rule, func(t *testing.T) {
-			calls := 0
-			f := filterOf(t, "f()", Function{Name: "f", Reads: test.reads, Bool: func(*Call) bool { calls++; return true }})
-			g := graphOf(t, &berth.Node{Name: "a"}, &berth.Node{Name: "b"}, &berth.Node{Name: "c"}, &berth.Node{Name: "d"})
-			var got []int
-			for i := range 3 {
-				if i == 2 {
-					require.NoError(t, g.UpdateNode(&berth.Node{Name: "b"}))
+		for _, source := range []string{"f()", "f() && podPriority() == 0", "!(podPriority() > 0 || !f())"} {
+			t.Run(test.rule+": "+source, func(t *testing.T) {
+				calls := 0
+				f := filterOf(t, source, Function{Name: "f", Reads: test.reads, Bool: func(*Call) bool { calls++; return true }})
+				g := graphOf(t, &berth.Node{Name: "a"}, &berth.Node{Name: "b"}, &berth.Node{Name: "c"}, &berth.Node{Name: "d"})
+				var got []int
+				for i := range 3 {
+					if i == 2 {
+						require.NoError(t, g.UpdateNode(&berth.Node{Name: "b"}))
+					}
+					calls = 0
+					require.Equal(t, 4, apply(t, f, g, &berth.Pod{Namespace: "x", Name: "y"}).Len())
+					got = append(got, calls)
 				}
-				calls = 0
-				apply(t, f, g, &berth.Pod{Namespace: "x", Name: "y"})
-				got = append(got, calls)
-			}
-			require.Equal(t, test.want, got)
-		})
+				require.Equal(t, test.want, got)
+			})
+		}
 	}
 }
 
