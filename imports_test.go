@@ -38,6 +38,7 @@ const mayImport = `
 	score/scoretest:       berth affinity topology score
 	score/policy:          berth topology affinity score
 	score/explain:         berth topology affinity score
+	score/strategy:        berth topology numa affinity score
 
 	internal/reference:     berth
 	internal/reference/gpu: berth
