@@ -14,9 +14,9 @@ const (
 	// and lets the columns of some ten scorers stay in a core's first cache while they are added up.
 	ChunkNodes = 256
 	// nodesPerWorker is how many nodes must be there for each goroutine: with fewer, to start it costs more than it saves,
-	// if a node costs some 15 ns (BenchmarkSplit). One that costs more would be worth it earlier, but there are many kinds of
-	// scorers and no clock here to tell them apart; so much it costs to be wrong: 50 microseconds.
-	nodesPerWorker = 2048
+	// if a node costs some 13 ns (BenchmarkSplit). One that costs more would be worth it earlier, but there is no clock here to
+	// tell; what is lost then, compared with an idle core, is what a few thousand nodes cost.
+	nodesPerWorker = 3072
 )
 
 // Chunks calls do on consecutive parts of nodes until all are done, on the caller's goroutine and on up to workers-1 others,

@@ -15,11 +15,11 @@ import (
 	"github.com/berth-go/berth/topology"
 )
 
-// wide returns a graph of so many nodes that they are split among four workers, and that scores differ.
+// wide returns a graph of so many nodes that they are split among workers, and that scores differ.
 func wide(t *testing.T) *affinity.Graph {
 	g, err := affinity.New(affinity.Config{Seed: 1})
 	require.NoError(t, err)
-	for i := range 5000 {
+	for i := range 7000 {
 		require.NoError(t, g.AddNode(&berth.Node{
 			Name:        fmt.Sprint("node-", i),
 			Allocatable: berth.Resources{MilliCPU: int64(2000 + i%7*500), Memory: 8 << 30, Pods: 10},
@@ -284,7 +284,7 @@ func TestPrepareFillsSlots(t *testing.T) {
 	for range 3 {
 		d, err := p.DecideContext(t.Context(), plainPod("p"))
 		require.NoError(t, err)
-		assert.Equal(t, []int64{5000}, d.Own)
+		assert.Equal(t, []int64{7000}, d.Own)
 	}
 	_, ok := w.slot.Get(&score.Input{})
 	assert.False(t, ok, "another decision")

@@ -101,7 +101,6 @@ func TestFallbacks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				before := runtime.NumGoroutine()
 				s := c.source
 				s.name, s.scores, s.start = "prices", map[string]int64{"b": 1000}, time.Now()
 				signal := score.Signal{Source: &s, Deadline: 50 * ms, Fallback: c.fallback}
@@ -113,8 +112,7 @@ func TestFallbacks(t *testing.T) {
 				d, err := p.Decide(plainPod("p"))
 				assert.Equal(t, c.took, time.Since(s.start))
 				if !s.deaf {
-					synctest.Wait()
-					assert.Equal(t, before, runtime.NumGoroutine(), "no goroutine is left")
+					assert.Zero(t, goroutines(), "no goroutine is left")
 				}
 				if c.err != nil {
 					require.ErrorIs(t, err, c.err)
@@ -150,19 +148,17 @@ func TestSourceThatIgnoresItsContext(t *testing.T) {
 		s := &source{name: "deaf", deaf: true, after: time.Second, start: time.Now(), scores: map[string]int64{"b": 1000}}
 		p, err := score.New(three(t), score.Config{Signals: []score.Signal{{Source: s, Deadline: 50 * ms}}})
 		require.NoError(t, err)
-		before := runtime.NumGoroutine()
 		for i := range 4 {
 			d, err := p.Place(plainPod(fmt.Sprint("p", i)))
 			require.NoError(t, err)
 			assert.Equal(t, []string{"deaf"}, d.Late())
 			assert.Less(t, time.Since(s.start), 55*ms, "the first waits for the deadline, the others not at all")
 			assert.Equal(t, 1, p.Stragglers())
-			assert.Equal(t, before+1, runtime.NumGoroutine())
+			assert.Equal(t, 1, goroutines())
 		}
 		time.Sleep(time.Second)
-		synctest.Wait()
+		assert.Zero(t, goroutines())
 		assert.Zero(t, p.Stragglers())
-		assert.Equal(t, before, runtime.NumGoroutine())
 		assert.Len(t, s.at, 1)
 		s.after = 0
 		d, err := p.Decide(plainPod("q"))

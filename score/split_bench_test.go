@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkSplit is what nodesPerWorker rests on: the time of a split between two goroutines over that of the loop, in turn,
-// by the number of nodes, with work of some 15 ns a node.
+// by the number of nodes, with work of some 13 ns a node.
 func BenchmarkSplit(b *testing.B) {
 	for _, n := range []int{1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10} {
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
