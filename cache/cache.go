@@ -43,9 +43,8 @@ func New(cfg Config) (*Cache, error) {
 			lock: lock{place: i}, pods: make(map[berth.PodKey]*podEntry), promises: make(map[berth.PodKey]*promise),
 		}
 	}
-	c.shards = shardTable{
-		max: cfg.MaxShards, seed: c.seed, values: make(map[string]*shard), shards: []*shard{{lock: lock{place: stripes}}},
-	}
+	none := &shard{lock: lock{place: stripes}}
+	c.shards = shardTable{max: cfg.MaxShards, seed: c.seed, values: make(map[string]*shard), none: none, shards: []*shard{none}}
 	c.namespaces.byName = make(map[string]*berth.Namespace)
 	c.journal.limit = cfg.History
 	c.publisher.state = newState()
@@ -127,7 +126,7 @@ func (c *Cache) findOrMake(name string) *nodeEntry {
 		return n
 	}
 	n := &nodeEntry{name: strings.Clone(name)}
-	n.shard.Store(c.shards.shards[0])
+	n.shard.Store(c.shards.none)
 	v, _ := c.directory.LoadOrStore(n.name, n)
 	return v.(*nodeEntry)
 }

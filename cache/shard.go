@@ -17,17 +17,19 @@ type shard struct {
 
 // shardTable finds the shard of a value.
 type shardTable struct {
-	mu     sync.RWMutex
-	max    int
-	seed   maphash.Seed
-	shards []*shard // the first is for nodes without the key, and for those of which only pods are known
+	mu   sync.RWMutex
+	max  int
+	seed maphash.Seed
+	// none is for nodes without the key, and for those of which only pods are known.
+	none   *shard
+	shards []*shard // none, and those with a value
 	values map[string]*shard
 }
 
 // of returns the shard of a value, which is made if there is room. Once a value has a shard, it keeps it.
 func (t *shardTable) of(value string, has bool) *shard {
 	if !has {
-		return t.shards[0]
+		return t.none
 	}
 	t.mu.RLock()
 	s := t.values[value]
