@@ -1,6 +1,9 @@
 package berth
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // PodKey identifies a pod in its cluster.
 type PodKey struct {
@@ -10,6 +13,11 @@ type PodKey struct {
 
 // String returns namespace/name.
 func (k PodKey) String() string { return k.Namespace + "/" + k.Name }
+
+// Compare orders keys by namespace and then by name: it is negative if k comes first, positive if o does, and 0 if they are equal.
+func (k PodKey) Compare(o PodKey) int {
+	return cmp.Or(cmp.Compare(k.Namespace, o.Namespace), cmp.Compare(k.Name, o.Name))
+}
 
 // Pod is a unit of work to be placed, or placed already.
 type Pod struct {

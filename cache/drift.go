@@ -202,7 +202,7 @@ func diffPods(s *Snapshot, observed *Observed, cfg *DriftConfig) []Drift {
 		}
 	}
 	var drifts []Drift
-	for _, key := range union(state, list, CompareKeys) {
+	for _, key := range union(state, list, berth.PodKey.Compare) {
 		switch have, want := state[key], list[key]; {
 		case have.Spec == nil:
 			drifts = append(drifts, Drift{Kind: Missing, Pod: want})

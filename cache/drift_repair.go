@@ -1,14 +1,10 @@
 package cache
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/berth-go/berth"
 )
-
-// ErrClock is why clock drift is not repaired: clocks are the caller's.
-var ErrClock = errors.New("cache: clocks are not the cache's to set")
 
 // RepairAction is what Repair did about a drift.
 type RepairAction uint8

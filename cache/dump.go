@@ -91,7 +91,7 @@ func (c *Cache) dumpShard(b *strings.Builder, i int, s *shard) {
 		} else {
 			fmt.Fprintf(b, "  %s: %dm cpu, %d memory, %d pods\n", n.name, n.MilliCPU(), n.Memory(), n.Pods())
 		}
-		sorted := slices.SortedFunc(slices.Values(n.pods), func(a, b *podEntry) int { return CompareKeys(a.spec.Key(), b.spec.Key()) })
+		sorted := slices.SortedFunc(slices.Values(n.pods), func(a, b *podEntry) int { return a.spec.Key().Compare(b.spec.Key()) })
 		for _, e := range sorted {
 			p := PodState{Assumed: e.assumed, Deadline: e.deadline()}
 			fmt.Fprintf(b, "    %v%s\n", e.spec.Key(), p.mark())

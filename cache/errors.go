@@ -32,6 +32,8 @@ var (
 	ErrNodeChanged = errors.New("cache: node changed")
 	// ErrGroup is what became of a pod whose group did not find room for enough of its pods.
 	ErrGroup = errors.New("cache: group not placed")
+	// ErrClock is why clock drift is not repaired: clocks are the caller's.
+	ErrClock = errors.New("cache: clocks are not the cache's to set")
 	// ErrOpen is returned while a transaction of the replica is open.
 	ErrOpen = errors.New("cache: a transaction is open")
 	// ErrDone is returned by a transaction that was committed or rolled back.

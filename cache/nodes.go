@@ -83,7 +83,7 @@ func (c *Cache) addNode(n *nodeEntry, spec *berth.Node) (Event, error) {
 // others take what is left.
 func (n *nodeEntry) admitAll() ([]*berth.Pod, error) {
 	pods := slices.SortedFunc(slices.Values(n.pods), func(a, b *podEntry) int {
-		return cmp.Or(cmp.Compare(len(b.spec.GPU.Devices), len(a.spec.GPU.Devices)), CompareKeys(a.spec.Key(), b.spec.Key()))
+		return cmp.Or(cmp.Compare(len(b.spec.GPU.Devices), len(a.spec.GPU.Devices)), a.spec.Key().Compare(b.spec.Key()))
 	})
 	devices := make([]uint64, len(pods))
 	for i, e := range pods {

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -104,11 +103,6 @@ func placeable(pod *berth.Pod) error {
 		return fmt.Errorf("%w: %v", ErrNoNode, pod.Key())
 	}
 	return berth.ValidatePod(pod).Err()
-}
-
-// CompareKeys orders keys by namespace and name.
-func CompareKeys(a, b berth.PodKey) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
 // podWork is what a change of one pod works on, with all that it needs locked.

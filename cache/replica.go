@@ -201,7 +201,7 @@ func (r *Replica) takeOut(name string) (takenOut, error) {
 		p, _ := r.graph.Pod(key)
 		out.pods = append(out.pods, p)
 	}
-	slices.SortFunc(out.pods, func(a, b *berth.Pod) int { return CompareKeys(a.Key(), b.Key()) })
+	slices.SortFunc(out.pods, func(a, b *berth.Pod) int { return a.Key().Compare(b.Key()) })
 	for _, p := range out.pods {
 		if err := r.graph.Release(p.Key()); err != nil {
 			return out, err
@@ -213,7 +213,7 @@ func (r *Replica) takeOut(name string) (takenOut, error) {
 			out.promises = append(out.promises, o)
 		}
 	}
-	slices.SortFunc(out.promises, func(a, b Nomination) int { return CompareKeys(a.Pod.Key(), b.Pod.Key()) })
+	slices.SortFunc(out.promises, func(a, b Nomination) int { return a.Pod.Key().Compare(b.Pod.Key()) })
 	for _, o := range out.promises {
 		delete(r.promises, o.Pod.Key())
 	}

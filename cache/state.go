@@ -35,17 +35,17 @@ const degree = 16
 func newState() state {
 	return state{
 		nodes:      btree.NewG(degree, func(a, b *berth.Node) bool { return a.Name < b.Name }),
-		pods:       btree.NewG(degree, func(a, b *podRecord) bool { return CompareKeys(a.key, b.key) < 0 }),
+		pods:       btree.NewG(degree, func(a, b *podRecord) bool { return a.key.Compare(b.key) < 0 }),
 		byNode:     btree.NewG(degree, beforeOnNode),
 		namespaces: make(map[string]*berth.Namespace),
 		nominations: btree.NewG(degree, func(a, b Nomination) bool {
-			return CompareKeys(a.Pod.Key(), b.Pod.Key()) < 0
+			return a.Pod.Key().Compare(b.Pod.Key()) < 0
 		}),
 	}
 }
 
 func beforeOnNode(a, b *podRecord) bool {
-	return cmp.Or(cmp.Compare(a.Spec.NodeName, b.Spec.NodeName), CompareKeys(a.key, b.key)) < 0
+	return cmp.Or(cmp.Compare(a.Spec.NodeName, b.Spec.NodeName), a.key.Compare(b.key)) < 0
 }
 
 // clone returns a copy, in O(1).

@@ -66,7 +66,7 @@ func (w *walk) nodeName() string {
 }
 
 func (w *walk) podKey(t *truth) berth.PodKey {
-	keys := slices.SortedFunc(maps.Keys(t.pods), cache.CompareKeys)
+	keys := slices.SortedFunc(maps.Keys(t.pods), berth.PodKey.Compare)
 	if len(keys) == 0 || w.rng.IntN(20) == 0 {
 		return berth.PodKey{Namespace: "default", Name: "nobody"}
 	}
@@ -153,7 +153,7 @@ func (w *walk) observe() (string, error) {
 			if d := t.pods[a].Deadline.Compare(t.pods[b].Deadline); d != 0 {
 				return d
 			}
-			return cache.CompareKeys(a, b)
+			return a.Compare(b)
 		})
 		for _, key := range want {
 			delete(t.pods, key)

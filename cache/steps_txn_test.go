@@ -115,7 +115,7 @@ func (w *walk) tryChange() (what string, again func(*truth) bool, err error) {
 			p, node = w.newPod(), w.nodeName()
 		}
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(t.promises), cache.CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(t.promises), berth.PodKey.Compare) {
 		if w.rng.IntN(3) == 0 { // the promise is kept
 			p = t.promises[key].Pod
 		}

@@ -81,10 +81,10 @@ func (t *truth) cluster() *reference.Cluster {
 	for _, name := range slices.Sorted(maps.Keys(t.nodes)) {
 		c.Nodes = append(c.Nodes, *t.nodes[name])
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(t.pods), cache.CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(t.pods), berth.PodKey.Compare) {
 		c.Pods = append(c.Pods, *t.pods[key].Spec)
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(t.promises), cache.CompareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(t.promises), berth.PodKey.Compare) {
 		p := *t.promises[key].Pod
 		p.NodeName, p.NominatedNodeName = "", t.promises[key].Node
 		c.Pods = append(c.Pods, p)

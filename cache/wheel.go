@@ -91,7 +91,7 @@ func (w *wheel) advance(now time.Time) []*timer {
 		}
 	}
 	w.now = max(w.now, end)
-	slices.SortFunc(due, func(a, b *timer) int { return cmp.Or(cmp.Compare(a.when, b.when), CompareKeys(a.key, b.key)) })
+	slices.SortFunc(due, func(a, b *timer) int { return cmp.Or(cmp.Compare(a.when, b.when), a.key.Compare(b.key)) })
 	return due
 }
 

@@ -37,7 +37,7 @@ func TestWheelEqualsASortedList(t *testing.T) {
 					if d := a.deadline.Compare(b.deadline); d != 0 {
 						return d
 					}
-					return CompareKeys(a.key, b.key)
+					return a.key.Compare(b.key)
 				})
 				waiting = slices.DeleteFunc(waiting, func(t *timer) bool { return !t.deadline.After(now) })
 				if !slices.Equal(got, due) {
