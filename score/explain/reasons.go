@@ -106,10 +106,11 @@ func reasonOfNames(pod *berth.Pod, otherwise string) string {
 // pinnedNames returns the names of nodes that the pod's required node affinity allows, if each of its terms names some
 // (plugins/nodeaffinity/node_affinity.go, PreFilter).
 func pinnedNames(pod *berth.Pod) (names []string, pinned bool) {
-	if pod.Affinity == nil || pod.Affinity.NodeAffinity == nil || pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+	required := requiredNodes(pod)
+	if required == nil {
 		return nil, false
 	}
-	terms := pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	terms := required.NodeSelectorTerms
 	for i := range terms {
 		var of []string
 		named := false

@@ -36,21 +36,36 @@ func (s *search) alone(blockers []affinity.Blocker) (pod, node []Change) {
 			add(&pod, Change{Kind: AcceptGPUModel, Model: b.GPU.Model})
 		}
 	}
-	if s.dropPods {
+	if s.dropPods && len(requiredPods(s.asked)) > 0 {
 		pod = append(pod, Change{Kind: DropPodAffinity})
 	}
 	if len(selection) > 0 {
 		p, n := s.selection(selection)
 		pod, node = append(pod, p...), append(node, n...)
+	} else if s.dropNodes && requiredNodes(s.asked) != nil {
+		pod = append(pod, Change{Kind: DropNodeAffinity}) // it forbids the label that another rule asks for
 	}
 	return pod, node
 }
 
 func same(a, b *Change) bool {
-	if a.Kind != b.Kind || a.Key != b.Key || a.Taint != nil && b.Taint != nil && *a.Taint != *b.Taint {
-		return false
+	return a.Kind == b.Kind && a.Key == b.Key && (a.Taint == nil || b.Taint == nil || *a.Taint == *b.Taint)
+}
+
+// requiredNodes is the required node affinity of a pod, nil if it has none.
+func requiredNodes(pod *berth.Pod) *berth.NodeSelector {
+	if pod.Affinity == nil || pod.Affinity.NodeAffinity == nil {
+		return nil
 	}
-	return true
+	return pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+}
+
+// requiredPods is the required pod affinity of a pod.
+func requiredPods(pod *berth.Pod) []berth.PodAffinityTerm {
+	if pod.Affinity == nil || pod.Affinity.PodAffinity == nil {
+		return nil
+	}
+	return pod.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 }
 
 // selection returns the labels that make the pod's node selector and affinity select the node, or gives them up where
@@ -100,7 +115,7 @@ func (s *search) requirements(key string, term int) []berth.Requirement {
 	if term < 0 {
 		return rs
 	}
-	for _, r := range s.asked.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[term].MatchExpressions {
+	for _, r := range requiredNodes(s.asked).NodeSelectorTerms[term].MatchExpressions {
 		if r.Key == key {
 			rs = append(rs, r)
 		}
@@ -282,7 +297,7 @@ func (s *search) oneMoreBelow(b *affinity.Blocker) []Change {
 // company returns a pod that all required affinity terms select, in the domain that lacks one: on another node if there
 // is one, or on the node itself, where it is in the domains of all terms.
 func (s *search) company(b *affinity.Blocker) []Change {
-	terms := s.pod.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	terms := requiredPods(s.pod)
 	var selectors []*berth.LabelSelector
 	for i := range terms {
 		selectors = append(selectors, terms[i].LabelSelector)

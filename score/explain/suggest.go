@@ -3,6 +3,7 @@ package explain
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/berth-go/berth"
@@ -215,8 +216,9 @@ func (s *search) clear() bool {
 		for i := range bs {
 			if b := &bs[i]; b.Rule == affinity.NodePorts || b.Side == affinity.OwnAntiAffinity || b.Side == affinity.ExistingAntiAffinity {
 				named := b.Pods()
-				if len(named) == 0 {
-					return false // they are pods that were added
+				if len(named) == 0 { // they are pods that were added for company
+					s.dropPods = true
+					return false
 				}
 				pods = append(pods, named...)
 			}
@@ -301,10 +303,13 @@ func (s *search) tooMuch(bs []affinity.Blocker) bool {
 }
 
 // step makes the change for one blocker that leaves the least in the way. What is left must be less than before, or, where
-// pods are removed one by one until there is room, not more.
+// pods are removed one by one until there is room, not more; but a label that is missing must be set whatever comes of it.
 func (s *search) step(b *affinity.Blocker, before int) bool {
 	options := s.remedies(b)
 	best, least := -1, before
+	if b.Missing {
+		least = math.MaxInt
+	}
 	for i := range options {
 		point := s.what.Save()
 		if s.apply(&options[i]) == nil {
@@ -316,6 +321,7 @@ func (s *search) step(b *affinity.Blocker, before int) bool {
 	}
 	if best < 0 {
 		s.dropPods = s.dropPods || b.Side == affinity.OwnAffinity
+		s.dropNodes = s.dropNodes || b.Rule == affinity.NodeAffinity // a label was asked for that it does not allow
 		return false
 	}
 	return s.settle(options[best])
