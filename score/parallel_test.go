@@ -11,6 +11,7 @@ import (
 
 	"github.com/berth-go/berth"
 	"github.com/berth-go/berth/affinity"
+	"github.com/berth-go/berth/internal/invariants"
 	"github.com/berth-go/berth/score"
 	"github.com/berth-go/berth/topology"
 )
@@ -96,7 +97,11 @@ func TestWorkersDoNotChangeDecisions(t *testing.T) {
 		for _, noScores := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", no built-in scores ", noScores), func(t *testing.T) {
 				var want []score.Decision
-				for _, workers := range []int{0, 2, 4} {
+				counts := []int{0, 2, 4}
+				if invariants.Enabled {
+					counts = []int{0, 3} // a graph for each, which checks itself
+				}
+				for _, workers := range counts {
 					g := wide(t)
 					p, err := score.New(g, score.Config{
 						Profile: affinity.ProfileConfig{NoScores: noScores}, Scorers: weighted, Workers: workers,
