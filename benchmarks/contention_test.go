@@ -22,7 +22,8 @@ const (
 
 // BenchmarkContention is 10,000 goroutines at work on one state: handlers of events, each of a pod of its own, that also read. A round
 // lasts half a second, and until all have finished what they were at; rounds of the store alternate with rounds of the
-// one with a global mutex (x-mutex is the ratio of their throughputs, the median of the rounds').
+// one with a global mutex: x-mutex is the ratio of their throughputs, x-mutex-cpu that of the CPU time an operation, each the median
+// of the rounds'.
 //
 // Between two operations a goroutine lets the others run. Latencies are those of single operations, waiting for locks included, lists
 // excluded. waits/100-ops is how often a goroutine was put to sleep by a lock, which the mutex profile counts in a round of its own, and
@@ -37,17 +38,20 @@ func BenchmarkContention(b *testing.B) {
 				b.Run("mix="+m.name, func(b *testing.B) {
 					c, baseline := newContest(b, impl.make, m), newContest(b, newGlobalMutex, m)
 					var all round
-					var ratios []float64
+					var ratios, costs []float64
 					for b.Loop() {
 						r, base := c.round(), baseline.round()
 						ratios = append(ratios, r.throughput()/base.throughput())
+						costs = append(costs, r.cost()/base.cost())
 						all.add(r)
 					}
 					all.add(c.profiled())
 					c.check()
 					all.report(b)
 					slices.Sort(ratios)
+					slices.Sort(costs)
 					b.ReportMetric(ratios[len(ratios)/2], "x-mutex")
+					b.ReportMetric(costs[len(costs)/2], "x-mutex-cpu")
 				})
 			}
 		})
@@ -182,6 +186,7 @@ func (w *worker) one() {
 type round struct {
 	took    [operations]latencies
 	elapsed time.Duration
+	cpu     time.Duration
 	waited  float64 // seconds for locks, of all goroutines together
 	// slept is how often a lock put one to sleep, in so many operations.
 	slept, watched int
@@ -208,12 +213,13 @@ func (c *contest) round() round {
 	}
 	ready.Wait()
 	before := lockWait()
+	cpu := cpuTime()
 	start := time.Now()
 	for range c.workers {
 		begin <- start.Add(roundLength)
 	}
 	done.Wait()
-	r := round{elapsed: time.Since(start), waited: lockWait() - before}
+	r := round{elapsed: time.Since(start), cpu: cpuTime() - cpu, waited: lockWait() - before}
 	for i := range c.workers {
 		if err := c.workers[i].err; err != nil {
 			c.tb.Fatal(err)
@@ -243,11 +249,15 @@ func (r *round) operations() (n int) {
 
 func (r *round) throughput() float64 { return float64(r.operations()) / r.elapsed.Seconds() }
 
+// cost is the nanoseconds of CPU time that an operation took, what the goroutines do around it included.
+func (r *round) cost() float64 { return float64(r.cpu) / float64(r.operations()) }
+
 func (r *round) add(o round) {
 	for kind, l := range o.took {
 		r.took[kind] = append(r.took[kind], l...)
 	}
 	r.elapsed += o.elapsed
+	r.cpu += o.cpu
 	r.waited += o.waited
 	r.slept += o.slept
 	r.watched += o.watched
@@ -256,6 +266,7 @@ func (r *round) add(o round) {
 func (r *round) report(b *testing.B) {
 	n := r.operations()
 	b.ReportMetric(r.throughput(), "ops/s")
+	b.ReportMetric(r.cost(), "cpu-ns/op")
 	b.ReportMetric(1e9*r.waited/float64(n), "wait-ns/op")
 	b.ReportMetric(100*float64(r.slept)/float64(r.watched), "waits/100-ops")
 	slices.Concat(r.took[write], r.took[read], r.took[snapshot]).report(b, "")

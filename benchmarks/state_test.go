@@ -304,7 +304,7 @@ func (t *tryout) unwind(savepoints []cache.Savepoint, at int) time.Duration {
 
 // BenchmarkWhatIf is 1,000 decisions of a pipeline in a transaction, and their rolling back, in turn with the same decisions made
 // and bound on a graph without a transaction. alone is the latter. After a rollback, the first decisions find that nodes have changed; settle is
-// the time of one decision for each class then. x-alone is (place + rollback + settle) / alone.
+// the time of one decision for each class then. x-alone is (place + rollback + settle) / alone. All are CPU times.
 //
 //	go test -run xxx -bench WhatIf -benchtime 50x ./benchmarks
 func BenchmarkWhatIf(b *testing.B) {
@@ -318,25 +318,25 @@ func BenchmarkWhatIf(b *testing.B) {
 		settle(b, t.pipeline, t.pods)
 		var alone, place, rollback, again latencies
 		for b.Loop() {
-			start := time.Now()
+			start := cpuTime()
 			for i := range t.pods {
 				_, err := p.Place(&t.pods[i])
 				o.must(err)
 			}
-			alone = append(alone, time.Since(start))
+			alone = append(alone, cpuTime()-start)
 			for i := range t.pods {
 				o.must(g.Release(t.pods[i].Key()))
 			}
 			settle(b, p, t.pods)
 
-			start = time.Now()
+			start = cpuTime()
 			s := t.txn.Savepoint()
 			t.place(t.pods)
-			placed := time.Now()
+			placed := cpuTime()
 			o.must(t.txn.RollbackTo(s))
-			back := time.Now()
+			back := cpuTime()
 			settle(b, t.pipeline, t.pods)
-			place, rollback, again = append(place, placed.Sub(start)), append(rollback, back.Sub(placed)), append(again, time.Since(back))
+			place, rollback, again = append(place, placed-start), append(rollback, back-placed), append(again, cpuTime()-back)
 		}
 		var sum float64
 		for _, l := range []struct {
