@@ -55,9 +55,7 @@ func suggest(profile *affinity.Profile, pod *berth.Pod, node string, blockers []
 	for range 4 {
 		s := &search{profile: profile, graph: profile.Graph(), asked: pod, node: node, id: id, dropNodes: dropNodes, dropPods: dropPods}
 		if found := s.run(blockers); found != nil {
-			if s.doubtful {
-				s.keepWishes(found)
-			}
+			s.keepWishes(found)
 			return found
 		}
 		switch {
