@@ -136,6 +136,7 @@ func (g *Graph) drop(c *class) {
 			delete(g.classesByLabel, l)
 		}
 	}
+	g.releaseImages(c.need.images)
 	g.classByKey.remove(c)
 	g.classes[c.id] = nil
 	g.freeClasses = append(g.freeClasses, c.id)

@@ -94,7 +94,7 @@ const (
 
 // newColumns returns empty columns for the demand and keys of a plan: those of the plan alone if key is "".
 func (p *Profile) newColumns(key string, pl *plan) *columns {
-	c := &columns{p: p, key: key, static: pl.r.static.hold(), coarse: pl.coarse, fine: pl.fine, balances: p.balances(pl.r.need)}
+	c := &columns{p: p, key: key, static: p.g.holdStatic(&pl.r.static), coarse: pl.coarse, fine: pl.fine, balances: p.balances(pl.r.need)}
 	c.prev, c.next = c, c
 	width := tupleDomains + len(c.coarse)
 	if key == "" {

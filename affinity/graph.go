@@ -68,6 +68,7 @@ type Graph struct {
 	resourceByName map[string]int32
 	images         []image
 	imageByName    map[string]int32
+	freeImages     []int32
 
 	// Heads of lists, whose next is the first to go: the least recently used columns and idle classes, and the plans that
 	// dropPlans looks at.

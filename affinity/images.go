@@ -2,15 +2,18 @@ package affinity
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/berth-go/berth"
 	"github.com/berth-go/berth/topology"
 )
 
-// image is one name of a container image and the number of nodes that hold it.
+// image is one name of a container image, the number of nodes that hold it, and how many use its id: those nodes, and the classes,
+// plans and columns of pods that name it. Names come without end, with every release that is rolled out: an id that nobody uses is
+// free for the next.
 type image struct {
-	name  string
-	nodes int32
+	name         string
+	nodes, users int32
 }
 
 // setImages replaces the images of node n. Of a name given twice the first counts.
@@ -22,34 +25,63 @@ func (g *Graph) setImages(n topology.NodeID, images []berth.ContainerImage) {
 	var next []nodeImage
 	for i := range images {
 		for _, name := range images[i].Names {
-			id := g.image(name)
-			if !slices.ContainsFunc(next, func(o nodeImage) bool { return o.id == id }) {
-				next = append(next, nodeImage{id, images[i].SizeBytes})
+			id := g.acquireImage(name)
+			if slices.ContainsFunc(next, func(o nodeImage) bool { return o.id == id }) {
+				g.releaseImage(id)
+				continue
 			}
+			g.images[id].nodes++
+			next = append(next, nodeImage{id, images[i].SizeBytes})
 		}
 	}
 	e := s.more()
-	if slices.Equal(e.images, next) {
-		return
-	}
-	for _, im := range next {
-		g.images[im.id].nodes++
-	}
+	changed := !slices.Equal(e.images, next)
 	for _, im := range e.images {
 		g.images[im.id].nodes--
+		g.releaseImage(im.id)
 	}
-	e.images = next
-	g.imageEpoch++
+	if e.images = next; changed {
+		g.imageEpoch++
+	}
 }
 
-func (g *Graph) image(name string) int32 {
+// acquireImage returns the id of a name, with one more user.
+func (g *Graph) acquireImage(name string) int32 {
 	id, ok := g.imageByName[name]
 	if !ok {
-		id = int32(len(g.images))
-		g.images = append(g.images, image{name: name})
+		if f := len(g.freeImages); f > 0 {
+			id, g.freeImages = g.freeImages[f-1], g.freeImages[:f-1]
+		} else {
+			id = int32(len(g.images))
+			g.images = append(g.images, image{})
+		}
+		name = strings.Clone(name)
+		g.images[id] = image{name: name}
 		g.imageByName[name] = id
 	}
+	g.images[id].users++
 	return id
+}
+
+func (g *Graph) holdImages(ids []int32) {
+	for _, id := range ids {
+		g.images[id].users++
+	}
+}
+
+func (g *Graph) releaseImages(ids []int32) {
+	for _, id := range ids {
+		g.releaseImage(id)
+	}
+}
+
+func (g *Graph) releaseImage(id int32) {
+	im := &g.images[id]
+	if im.users--; im.users == 0 {
+		delete(g.imageByName, im.name)
+		*im = image{}
+		g.freeImages = append(g.freeImages, id)
+	}
 }
 
 // Thresholds of the image locality score, in bytes (plugins/imagelocality/image_locality.go).

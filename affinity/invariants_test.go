@@ -202,17 +202,41 @@ func (w *walker) taints() {
 
 func (w *walker) images() {
 	g := w.g
-	nodes := make([]int32, len(g.images))
+	nodes, users := make([]int32, len(g.images)), make([]int32, len(g.images))
+	use := func(ids []int32) {
+		for _, id := range ids {
+			users[id]++
+		}
+	}
+	for _, c := range g.classes {
+		if c != nil {
+			use(c.need.images)
+		}
+	}
+	for _, p := range w.profiles {
+		for pl := range p.allPlans() {
+			use(pl.r.need.images)
+		}
+	}
+	for c := g.columnsLRU.next; c != &g.columnsLRU; c = c.next {
+		use(c.need.images)
+	}
 	for n := range g.x.Live().All() {
 		if e := g.nodes[n].extra; e != nil {
 			for _, im := range e.images {
 				nodes[im.id]++
+				users[im.id]++
 			}
 		}
 	}
 	for id, im := range g.images {
 		w.equal("nodes with image "+im.name, im.nodes, nodes[id])
+		w.equal("users of image "+im.name, im.users, users[id])
+		if at, ok := g.imageByName[im.name]; im.users > 0 && (!ok || at != int32(id)) {
+			w.fault("image %s is not found", im.name)
+		}
 	}
+	w.equal("names of images", len(g.imageByName), len(g.images)-len(g.freeImages))
 }
 
 func (w *walker) nominations() {

@@ -45,7 +45,7 @@ func (g *Graph) needOf(p *berth.Pod) need {
 		}
 	}
 	for _, name := range p.Images {
-		n.images = append(n.images, g.image(name))
+		n.images = append(n.images, g.acquireImage(name))
 	}
 	return n
 }

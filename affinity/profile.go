@@ -101,6 +101,7 @@ func (p *Profile) compileInto(r *rules, c *class) {
 	g, spec := p.g, &c.spec
 	r.class = c
 	r.static = static{need: &c.need, gpu: &spec.GPU, match: g.compileRequired(spec), tolerator: g.acquireTolerator(spec.Tolerations)}
+	g.holdImages(c.need.images)
 	if a := spec.Affinity; a != nil {
 		if a.NodeAffinity != nil {
 			terms := a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
@@ -284,11 +285,13 @@ func (g *Graph) releaseStatic(s *static) {
 	}
 	g.releaseNodeMatcher(s.match)
 	g.releaseTolerator(s.tolerator)
+	g.releaseImages(s.need.images)
 }
 
-// hold returns a copy of s with references of its own.
-func (s *static) hold() static {
+// holdStatic returns a copy of s with references of its own.
+func (g *Graph) holdStatic(s *static) static {
 	h := *s
+	g.holdImages(h.need.images)
 	for _, w := range h.preferred {
 		w.m.refs++
 	}
