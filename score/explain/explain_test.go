@@ -13,7 +13,7 @@ import (
 	"github.com/berth-go/berth/score/explain"
 )
 
-// steps multiplies the length of the random tests: -berth.steps=30 makes more than 100,000 suggestions.
+// steps multiplies the length of the random tests: -berth.steps=100 makes more than 100,000 suggestions.
 var steps = flag.Int("berth.steps", 1, "how many times longer the random tests run")
 
 const (
