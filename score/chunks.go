@@ -17,6 +17,8 @@ const (
 	// if a node costs some 13 ns (BenchmarkSplit). One that costs more would be worth it earlier, but there is no clock here to
 	// tell; what is lost then, compared with an idle core, is what a few thousand nodes cost.
 	nodesPerWorker = 3072
+	// longestRun is how many parts in a row a worker takes at most.
+	longestRun = 8
 )
 
 // Chunks calls do on consecutive parts of nodes until all are done, on the caller's goroutine and on up to workers-1 others,
@@ -63,27 +65,30 @@ func guarded(worker int, chunk []topology.NodeID, do func(int, []topology.NodeID
 
 func panicked(r any) error { return fmt.Errorf("%w: panic: %v", ErrPlugin, r) }
 
-// split is the work of one call of Chunks. The workers take parts in ascending order; one that fails lets nobody take
-// another, and those that were taken before are finished, so that the first error is the same whoever was quick.
+// split is the work of one call of Chunks. The workers take runs of parts in ascending order. Once a part has failed, no run
+// is taken any more, and what was taken is finished only as far as it lies before that part: so all parts before the
+// first that fails are done, and the first error is the same whoever was quick.
 type split struct {
-	next atomic.Int64 // index of the part to take
-	_    [56]byte     // what is only read stays out of that cache line
+	next   atomic.Int64 // index of the part to take
+	_      [56]byte     // what is mostly read stays out of that cache line
+	failed atomic.Int64 // index of the first part that failed, or parts
 
-	ctx   context.Context
-	nodes []topology.NodeID
-	parts int64
-	do    func(worker int, chunk []topology.NodeID) error
+	ctx     context.Context
+	nodes   []topology.NodeID
+	parts   int64
+	workers int64
+	do      func(worker int, chunk []topology.NodeID) error
 
 	mu      sync.Mutex
-	failed  int64 // the first part that failed, or parts
-	err     error
-	stopped bool // by the context
+	err     error // of failed
+	stopped bool  // by the context
 }
 
 // inParallel does not need an errgroup: that would keep the error that came first in time.
 func inParallel(ctx context.Context, workers int, nodes []topology.NodeID, do func(int, []topology.NodeID) error) error {
 	parts := int64((len(nodes) + ChunkNodes - 1) / ChunkNodes)
-	s := &split{ctx: ctx, nodes: nodes, parts: parts, do: do, failed: parts}
+	s := &split{ctx: ctx, nodes: nodes, parts: parts, workers: int64(workers), do: do}
+	s.failed.Store(parts)
 	var others sync.WaitGroup
 	for w := 1; w < workers; w++ {
 		others.Go(func() { s.work(w) })
@@ -106,15 +111,33 @@ func inParallel(ctx context.Context, workers int, nodes []topology.NodeID, do fu
 
 func (s *split) work(worker int) {
 	for {
-		part := s.next.Add(1) - 1
-		if part >= s.parts {
+		from, to := s.take()
+		if from == to {
 			return
 		}
-		if s.ctx.Err() != nil {
-			s.stop()
-			return
+		for part := from; part < to && part < s.failed.Load(); part++ {
+			if s.ctx.Err() != nil {
+				s.stop()
+				return
+			}
+			s.part(worker, part)
 		}
-		s.part(worker, part)
+	}
+}
+
+// take returns a run of parts, from and up to. The more there are left, the longer it is (guided self-scheduling: Polychronopoulos
+// and Kuck, IEEE Transactions on Computers C-36(12), 1987), as workers that take turns on the pages of a column slow each
+// other down; but no longer than others would wait for if this worker lost its processor.
+func (s *split) take() (from, to int64) {
+	for {
+		from = s.next.Load()
+		if from >= s.parts {
+			return 0, 0
+		}
+		to = from + min(max((s.parts-from)/(2*s.workers), 1), longestRun)
+		if s.next.CompareAndSwap(from, to) {
+			return from, to
+		}
 	}
 }
 
@@ -137,8 +160,9 @@ func (s *split) fail(part int64, err error) {
 	s.next.Store(s.parts)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if part < s.failed {
-		s.failed, s.err = part, err
+	if part < s.failed.Load() {
+		s.failed.Store(part)
+		s.err = err
 	}
 }
 
