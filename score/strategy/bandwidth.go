@@ -70,7 +70,7 @@ type BandwidthConfig struct {
 // takes note of the pods that are placed. Set and Forget must not be called during a decision.
 type Bandwidth struct {
 	cfg    BandwidthConfig
-	nodes  map[string]NodeBandwidth
+	nodes  nodeTable[NodeBandwidth]
 	placed placed
 }
 
@@ -83,7 +83,7 @@ func NewBandwidth(cfg BandwidthConfig) (*Bandwidth, error) {
 		resource := cfg.Resource
 		cfg.Use = func(p *berth.Pod) float64 { return float64(p.Requests.Scalar[resource]) }
 	}
-	return &Bandwidth{cfg: cfg, nodes: make(map[string]NodeBandwidth)}, nil
+	return &Bandwidth{cfg: cfg}, nil
 }
 
 // Set takes in the state of a node, with what the pods that are placed there use. The error wraps ErrData, and nothing has
@@ -95,14 +95,14 @@ func (b *Bandwidth) Set(node string, state NodeBandwidth) error {
 	case !amount(state.Used):
 		return badData("Bandwidth: Used of node %q is %v, want 0..2^50", node, state.Used)
 	}
-	b.nodes[node] = state
+	b.nodes.set(node, state)
 	b.placed.settle(node)
 	return nil
 }
 
 // Forget drops what is known of a node.
 func (b *Bandwidth) Forget(node string) {
-	delete(b.nodes, node)
+	b.nodes.forget(node)
 	b.placed.settle(node)
 }
 
@@ -112,6 +112,12 @@ func (*Bandwidth) Name() string { return "Bandwidth" }
 // Concurrent promises that Score may be called by several goroutines at a time.
 func (*Bandwidth) Concurrent() {}
 
+// Prepare makes room for all nodes.
+func (b *Bandwidth) Prepare(in *score.Input, _ []topology.NodeID) error {
+	b.nodes.grow(in.Graph.Topology())
+	return nil
+}
+
 // Score takes O(nodes + pods placed since they were set). The error wraps ErrData if Use returns what is no amount.
 func (b *Bandwidth) Score(in *score.Input, nodes []topology.NodeID, column []int64) error {
 	use, err := b.use(in.Pod)
@@ -120,10 +126,9 @@ func (b *Bandwidth) Score(in *score.Input, nodes []topology.NodeID, column []int
 	}
 	x := in.Graph.Topology()
 	for _, n := range nodes {
-		name := x.Name(n)
 		column[n] = 0
-		if state := b.nodes[name]; state.Capacity > 0 {
-			column[n] = percent(1 - (state.Used+b.placed.on(name)+use)/state.Capacity)
+		if state, ok := b.nodes.find(x, n); ok && state.Capacity > 0 {
+			column[n] = percent(1 - (state.Used+b.placed.on(x.Name(n))+use)/state.Capacity)
 		}
 	}
 	return nil

@@ -35,6 +35,24 @@ func TestBandwidthPrefersTheLargestPartLeft(t *testing.T) {
 	require.Equal(t, int64(0), scores(t, b, g, drawing("p", 20_000))["idle"])
 }
 
+// TestBandwidthTellsANodeFromOneThatHadItsNumber: nodes take the numbers of others; data goes by their names.
+func TestBandwidthTellsANodeFromOneThatHadItsNumber(t *testing.T) {
+	g := graphOf(t, node("a"), node("b"))
+	b := must(strategy.NewBandwidth(strategy.BandwidthConfig{}))
+	require.NoError(t, b.Set("a", strategy.NodeBandwidth{Capacity: 100, Used: 10}))
+	require.NoError(t, b.Set("b", strategy.NodeBandwidth{Capacity: 100, Used: 20}))
+	require.Equal(t, map[string]int64{"a": 90, "b": 80}, scores(t, b, g, pod("p", 0)))
+	require.NoError(t, g.RemoveNode("a"))
+	require.NoError(t, g.RemoveNode("b"))
+	require.NoError(t, g.AddNode(node("b")))
+	require.NoError(t, g.AddNode(node("a")))
+	require.NoError(t, b.Set("a", strategy.NodeBandwidth{Capacity: 100, Used: 30}))
+	require.Equal(t, map[string]int64{"a": 70, "b": 80}, scores(t, b, g, pod("p", 0)))
+	b.Forget("a")
+	require.NoError(t, b.Set("a", strategy.NodeBandwidth{Capacity: 100, Used: 40}))
+	require.Equal(t, map[string]int64{"a": 60, "b": 80}, scores(t, b, g, pod("p", 0)))
+}
+
 func TestBandwidthRegardsPodsPlacedSinceItWasSet(t *testing.T) {
 	g := graphOf(t, node("a"))
 	b := must(strategy.NewBandwidth(strategy.BandwidthConfig{Resource: mbps}))

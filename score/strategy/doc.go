@@ -3,7 +3,7 @@
 // config, and scale to 0..100, where 100 is best, so that weights mean the same for each.
 //
 //	strategy      prefers                        score                                             source
-//	Forecast      the lowest predicted peak      100 * (1 - (peak + placed + pod)/allocatable)     Trimaran's load-aware score, on a prediction
+//	Forecast      the lowest predicted peak      100 * (1 - (peak + placed + pod)/allocatable)     kube-scheduler's least allocated, on a prediction
 //	HoltWinters   (the model of peaks)           level + h*trend + season                          Winters 1960; Hyndman and Athanasopoulos, 8.3
 //	Bandwidth     the most memory bandwidth left 100 * (1 - (used + placed + pod)/capacity)        kube-scheduler's least allocated
 //	NUMA          a close fit in the machine     100 * weighted mean of package numa's scores      the kubelet's placement; package numa
@@ -25,7 +25,7 @@
 //
 // # The caller's duties
 //
-// A strategy belongs to the owner of its pipeline: its methods that take in data must not run during a decision. Data is kept
+// A strategy belongs to one pipeline and its owner: its methods that take in data must not run during a decision. Data is kept
 // by the name of a node until it is forgotten; a node that comes back under its name finds it. Functions in a config must
 // follow from the pod's spec, without its name, so that a class of pods has one score.
 //

@@ -33,8 +33,9 @@ type ForecastConfig struct {
 // node that the model does not know, what its pods request takes the place of peak + placed. A node that offers none of the
 // resource scores 0.
 //
-// The rule is that of a load-aware least-allocated score (kubernetes-sigs/scheduler-plugins, Trimaran, adds pods placed since
-// the last metrics in the same way), on the predicted peak in place of the present use.
+// It is kube-scheduler's least-allocated formula (plugins/noderesources/least_allocated.go) on a predicted peak in place of
+// requests. That pods placed since the last measurement count too is from kubernetes-sigs/scheduler-plugins
+// (pkg/trimaran/targetloadpacking).
 //
 // It is not Local, as the model changes without the node: its column is computed for each decision. As a score.Reserver it
 // takes note of the pods that are placed. Settle must not be called, nor the model changed, during a decision.

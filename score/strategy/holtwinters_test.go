@@ -136,6 +136,22 @@ func TestHoltWintersBeginsAnewAfterALongGap(t *testing.T) {
 	}
 }
 
+// TestHoltWintersBeginsAnewWhenErrorsGrow: under these parameters they do, until the level would be no number any more. After a
+// single sample the prediction is the sample.
+func TestHoltWintersBeginsAnewWhenErrorsGrow(t *testing.T) {
+	c := hourly(12, time.Hour)
+	c.Alpha, c.Beta, c.Gamma = 0.3, 0.8, 0.7
+	h, rng, anew := must(strategy.NewHoltWinters(c)), rand.New(rand.NewPCG(3, 4)), 0
+	for k := range 10_000 {
+		use := 1 + 1000*rng.Float64()
+		require.NoError(t, h.Observe("n", hour(k), use))
+		if k > 24 && peak(t, h, "n") == use {
+			anew++
+		}
+	}
+	require.Greater(t, anew, 0)
+}
+
 func TestHoltWintersKeepsNodesApartAndForgets(t *testing.T) {
 	h := must(strategy.NewHoltWinters(hourly(1, time.Hour)))
 	require.NoError(t, h.Observe("a", hour(5), 1))

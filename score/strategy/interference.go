@@ -81,10 +81,10 @@ func (*Interference) Local() {}
 // Concurrent promises that Score may be called by several goroutines at a time.
 func (*Interference) Concurrent() {}
 
-// Score takes O(nodes * pods on the node * groups * labels).
+// Score takes O(nodes * (pods on the node + groups) + classes of pods * groups * labels).
 func (s *Interference) Score(in *score.Input, nodes []topology.NodeID, column []int64) error {
 	own := s.group(in.Pod)
-	count := make([]int64, len(s.groups))
+	b := beside{Interference: s, own: own, count: make([]int64, len(s.groups)), groupOf: make(map[*berth.Pod]int)}
 	for part := range slices.Chunk(nodes, slowNodes) {
 		if err := in.Context().Err(); err != nil {
 			return err
@@ -92,24 +92,37 @@ func (s *Interference) Score(in *score.Input, nodes []topology.NodeID, column []
 		for _, n := range part {
 			column[n] = 100
 			if own >= 0 {
-				column[n] = percent(1 / (1 + s.beside(in, n, own, count)))
+				column[n] = percent(1 / (1 + b.on(in, n)))
 			}
 		}
 	}
 	return nil
 }
 
-// beside returns by how much a pod of a group and the pods on a node slow each other down. count is scratch memory.
-func (s *Interference) beside(in *score.Input, n topology.NodeID, own int, count []int64) float64 {
-	clear(count)
+// beside is how a pod of group own gets on with others, for one call.
+type beside struct {
+	*Interference
+	own     int
+	count   []int64            // by group
+	groupOf map[*berth.Pod]int // of the specs seen so far, which the pods of a class share
+}
+
+// on returns by how much the pod and the pods on a node slow each other down.
+func (b *beside) on(in *score.Input, n topology.NodeID) float64 {
+	clear(b.count)
 	for _, p := range in.Graph.PodsOn(n) {
-		if g := s.group(p); g >= 0 {
-			count[g]++
+		g, seen := b.groupOf[p]
+		if !seen {
+			g = b.group(p)
+			b.groupOf[p] = g
+		}
+		if g >= 0 {
+			b.count[g]++
 		}
 	}
 	var sum float64 // by group, so that the order in which pods came does not show in the last bit
-	for g, pods := range count {
-		sum += float64(float64(pods) * (s.slowdown[own][g] + s.slowdown[g][own]))
+	for g, pods := range b.count {
+		sum += float64(float64(pods) * (b.slowdown[b.own][g] + b.slowdown[g][b.own]))
 	}
 	return sum
 }

@@ -57,7 +57,7 @@ type NUMATerm struct {
 type NUMA struct {
 	cfg      NUMAConfig
 	weights  float64 // their sum
-	machines map[string]machine
+	machines nodeTable[machine]
 	version  uint64 // of the state handed in last
 	kept     []*numaColumn
 	slot     score.Slot[*numaColumn]
@@ -87,7 +87,7 @@ func NewNUMA(cfg NUMAConfig) (*NUMA, error) {
 	if cfg.Terms == nil {
 		cfg.Terms = []NUMATerm{{numa.ScoreLinks, 1}, {numa.ScoreFewestNodes, 1}, {numa.ScoreDistance, 1}}
 	}
-	s := &NUMA{cfg: cfg, machines: make(map[string]machine)}
+	s := &NUMA{cfg: cfg}
 	if len(cfg.Terms) == 0 {
 		return nil, misconfigured("NUMA: Terms is empty")
 	}
@@ -127,12 +127,12 @@ func (s *NUMA) Set(node string, state *numa.State) error {
 		return badData("NUMA: the state of node %q is nil", node)
 	}
 	s.version++
-	s.machines[node] = machine{state, s.version}
+	s.machines.set(node, machine{state, s.version})
 	return nil
 }
 
 // Forget drops the machine of a node.
-func (s *NUMA) Forget(node string) { delete(s.machines, node) }
+func (s *NUMA) Forget(node string) { s.machines.forget(node) }
 
 // Name returns "NUMA".
 func (*NUMA) Name() string { return "NUMA" }
@@ -209,6 +209,7 @@ func (s *NUMA) column(in *score.Input) *numaColumn {
 	if len(s.kept) > s.cfg.MaxClasses {
 		s.kept = slices.Delete(s.kept, 0, 1)
 	}
+	s.machines.grow(in.Graph.Topology())
 	if more := in.Graph.Topology().Cap() - len(c.scores); more > 0 {
 		c.scores = append(c.scores, make([]numaScore, more)...)
 	}
@@ -217,7 +218,7 @@ func (s *NUMA) column(in *score.Input) *numaColumn {
 
 // rate returns the score of a node, and whether its machine is known. kept may be nil.
 func (s *NUMA) rate(in *score.Input, n topology.NodeID, request *numa.Request, kept *numaColumn) (known bool, v int64, err error) {
-	m, known := s.machines[in.Graph.Topology().Name(n)]
+	m, known := s.machines.find(in.Graph.Topology(), n)
 	if !known {
 		return false, 0, nil
 	}
@@ -259,7 +260,7 @@ func (s *NUMA) mean(state *numa.State, p *numa.Placement) (int64, error) {
 func (s *NUMA) Reserve(in *score.Input, n topology.NodeID) error {
 	name := in.Graph.Topology().Name(n)
 	request := s.cfg.Request(in.Pod)
-	m, known := s.machines[name]
+	m, known := s.machines.find(in.Graph.Topology(), n)
 	if !known || empty(request) {
 		return nil
 	}
@@ -277,7 +278,7 @@ func (s *NUMA) Reserve(in *score.Input, n topology.NodeID) error {
 func (s *NUMA) Unreserve(in *score.Input, n topology.NodeID) {
 	name := in.Graph.Topology().Name(n)
 	request := s.cfg.Request(in.Pod)
-	m, known := s.machines[name]
+	m, known := s.machines.find(in.Graph.Topology(), n)
 	if !known || empty(request) || m.state.Release(request.Name) != nil { // it has nothing of the pod
 		return
 	}

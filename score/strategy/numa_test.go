@@ -129,6 +129,8 @@ func TestNUMAAsksAgainWhenAStateIsSet(t *testing.T) {
 	require.Equal(t, 3, plans)
 	ask(3000)
 	require.Equal(t, 4, plans, "two classes are kept")
+	ask(1000)
+	require.Equal(t, 4, plans, "it was used after the other")
 
 	taken(state, 2)
 	require.NoError(t, s.Set("n", state))
@@ -167,6 +169,8 @@ func TestNUMAReservesInTheMachinesState(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, state.FreeCPUs().Len())
 	_, err = p.Place(second)
+	require.ErrorContains(t, err, "1 NUMA")
+	_, err = p.Place(pod("like the first", 3000))
 	require.ErrorContains(t, err, "1 NUMA")
 	require.NoError(t, p.Unplace(first, d))
 	require.Equal(t, 4, state.FreeCPUs().Len())

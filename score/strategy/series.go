@@ -102,7 +102,7 @@ func (s *series) highest(h *HoltWinters) float64 {
 	return min(peak, float64(berth.MaxAmount))
 }
 
-// bounded reports whether the level is a number that samples could have led to.
+// bounded reports whether the level is a number that samples could have led to. Not all parameters are stable.
 func (s *series) bounded() bool { return math.Abs(s.level) <= 1<<60 }
 
 func mean(list []float64) float64 {
