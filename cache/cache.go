@@ -108,7 +108,7 @@ func (c *Cache) read(name string, f func(*nodeEntry)) {
 }
 
 func (c *Cache) stripeOf(key berth.PodKey) *stripe {
-	return &c.stripes[maphash.Comparable(c.seed, key)%stripes]
+	return &c.stripes[maphash.String(c.seed, key.Name)%stripes]
 }
 
 // find returns the entry of a node, nil if there is none.

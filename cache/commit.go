@@ -118,9 +118,6 @@ func (t *Txn) enterOne(o *op, deadline time.Time) (bool, error) {
 	st := c.stripeOf(key)
 	st.Lock()
 	defer st.Unlock()
-	if st.pods[key] != nil || len(st.promises) > 0 && st.promises[key] != nil {
-		return false, nil // somebody has just done that
-	}
 	s := n.shard.Load()
 	s.Lock()
 	defer s.Unlock()
@@ -134,6 +131,7 @@ func (t *Txn) enterOne(o *op, deadline time.Time) (bool, error) {
 	if j.version.Load() != r.version {
 		return false, nil
 	}
+	// As the versions are the same, the cache knows no such pod and no promise to it, for the replica does not.
 	w := podWork{c: c, key: key, stripe: st, node: n}
 	e, err := w.assume(o.Pod, deadline)
 	if err != nil {
