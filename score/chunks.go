@@ -26,8 +26,8 @@ const (
 // a time have the same, so that it can index scratch memory. Parts are at most ChunkNodes long and are the same for any
 // number of workers.
 //
-// If do fails or panics, no further part is begun; the error is that of the first part in the order of nodes, and so the same
-// for any number of workers. A panic is an error that wraps ErrPlugin. The context is looked at before each part; its error
+// If do fails or panics, no part after that one is begun; the error is that of the first part in the order of nodes, and so
+// the same for any number of workers. A panic is an error that wraps ErrPlugin. The context is looked at before each part; its error
 // is returned if it was done before all parts were begun.
 func Chunks(ctx context.Context, workers int, nodes []topology.NodeID, do func(worker int, chunk []topology.NodeID) error) error {
 	return chunks(ctx, worthwhile(workers, len(nodes)), nodes, do)
