@@ -63,7 +63,8 @@ func NewInterference(cfg InterferenceConfig) (*Interference, error) {
 		}
 		for b, v := range row {
 			if !(v >= 0 && v <= maxSlowdown) {
-				return nil, misconfigured("Interference: Slowdown[%d][%d] (%s beside %s) is %v, want 0..%v", a, b, g.Name, cfg.Groups[b].Name, v, maxSlowdown)
+				return nil, misconfigured("Interference: Slowdown[%d][%d] (%s beside %s) is %v, want 0..%v",
+					a, b, g.Name, cfg.Groups[b].Name, v, maxSlowdown)
 			}
 		}
 		s.groups = append(s.groups, labelsOf(g.Labels))
