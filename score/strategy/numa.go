@@ -16,8 +16,8 @@ import (
 type NUMAConfig struct {
 	// Terms are what a placement is rated by. Nil means numa.ScoreLinks, numa.ScoreFewestNodes and numa.ScoreDistance alike.
 	Terms []NUMATerm
-	// Request says what of a pod is to be aligned, under the name pod.Key().String(); nil for nothing. It must follow from
-	// the pod's spec, and is not kept. Nil means what of the pod comes in whole units, as one container: its CPUs, with them its
+	// Request says what of a pod is to be aligned, under the name pod.Key().String(); nil for nothing. But for the name it must
+	// follow from the pod's spec; several goroutines may call it at a time. Nil means what of the pod comes in whole units, as one container: its CPUs, with them its
 	// memory, its GPUs, and its Devices.
 	Request func(*berth.Pod) *numa.Request
 	// GPUs is the device resource of machines that a pod's whole GPUs stand for ("nvidia.com/gpu"), and Devices are the scalar

@@ -52,7 +52,8 @@ type SpotConfig struct {
 // Hourly and the highest Reclaims of all: nothing says that it is cheap.
 //
 // The cost is the mean for reclaims that come at a constant rate. The scale is that of kube-scheduler's reverse
-// DefaultNormalizeScore (plugins/helper/normalize_score.go); before it, scores are the cost in millionths, negative, and at most 10^6 units.
+// DefaultNormalizeScore (plugins/helper/normalize_score.go); before it, scores are the negative cost in millionths, where
+// a cost of more than 10^6 counts as that.
 //
 // Prices are fixed, so that the column is kept. New prices are a new Spot: in a new Pipeline, or as a new version in a
 // score.Registry.
