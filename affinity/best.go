@@ -116,6 +116,13 @@ func (g *Graph) validClass(p *berth.Pod) (*class, error) {
 
 // evaluate brings the columns of the class up to date and scores its groups.
 func (p *Profile) evaluate(cl *class, pod *berth.Pod) *evaluation {
+	e := p.filtered(cl, pod)
+	e.score()
+	return e
+}
+
+// filtered brings the columns of the class up to date and finds the feasible groups.
+func (p *Profile) filtered(cl *class, pod *berth.Pod) *evaluation {
 	e := &p.eval
 	e.pl = p.planOf(cl)
 	e.c, e.only, e.key = e.pl.columns(), topology.None, pod.Key()
@@ -128,7 +135,6 @@ func (p *Profile) evaluate(cl *class, pod *berth.Pod) *evaluation {
 		e.only = n
 	}
 	e.filter()
-	e.score()
 	return e
 }
 

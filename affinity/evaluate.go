@@ -1,6 +1,10 @@
 package affinity
 
 import (
+	"context"
+	"fmt"
+	"iter"
+
 	"github.com/berth-go/berth"
 	"github.com/berth-go/berth/topology"
 )
@@ -18,25 +22,63 @@ type Evaluation struct {
 
 // Evaluate fills out with the feasible nodes and their scores. The error is a *berth.Fault. O(nodes + spec).
 func (p *Profile) Evaluate(pod *berth.Pod, out *Evaluation) error {
+	return p.EvaluateWithin(context.Background(), pod, nil, out)
+}
+
+// EvaluateWithin is Evaluate as if only the nodes of within were there to choose from, all if it is nil: scores are normalised over
+// the feasible of them, as kube-scheduler does with the nodes that all filters leave. It gives up within some microseconds when the
+// context is done; the error wraps that of the context, and out means nothing then.
+func (p *Profile) EvaluateWithin(ctx context.Context, pod *berth.Pod, within *topology.NodeSet, out *Evaluation) error {
 	cl, err := p.g.validClass(pod)
 	if err != nil {
 		return err
 	}
-	e := p.evaluate(cl, pod)
+	e := p.filtered(cl, pod)
+	if within != nil {
+		e.restrict(within)
+	}
+	e.score()
 	size := p.g.x.Cap()
 	out.Feasible.Clear()
 	for s := range out.Scores {
 		out.Scores[s] = column(out.Scores[s], size)
 	}
 	out.Total = column(out.Total, size)
+	seen := 0
 	for i := range e.feasible {
 		f := &e.feasible[i]
-		e.eachNode(f, func(n topology.NodeID) {
-			out.Feasible.Add(n)
-			e.scoreNode(out, f, n)
-		})
+		for n := range e.nodes(f) {
+			if seen++; seen%interval == 0 && ctx.Err() != nil {
+				return fmt.Errorf("affinity: evaluation of pod %v: %w", pod.Key(), context.Cause(ctx))
+			}
+			if within == nil || within.Has(n) {
+				out.Feasible.Add(n)
+				e.scoreNode(out, f, n)
+			}
+		}
 	}
 	return nil
+}
+
+// interval is after how many nodes an evaluation looks whether it is still wanted.
+const interval = 512
+
+// restrict takes out the nodes that are not in a set.
+func (e *evaluation) restrict(within *topology.NodeSet) {
+	kept := e.feasible[:0]
+	for i := range e.feasible {
+		f := e.feasible[i]
+		f.size = 0
+		for n := range e.nodes(&f) {
+			if within.Has(n) {
+				f.size++
+			}
+		}
+		if f.size > 0 {
+			kept = append(kept, f)
+		}
+	}
+	e.feasible = kept
 }
 
 func (e *evaluation) scoreNode(out *Evaluation, f *scoredGroup, n topology.NodeID) {
@@ -55,23 +97,27 @@ func (p *Profile) Feasible(pod *berth.Pod, set *topology.NodeSet) error {
 	if err != nil {
 		return err
 	}
-	e := p.evaluate(cl, pod)
+	e := p.filtered(cl, pod)
 	set.Clear()
 	for i := range e.feasible {
-		e.eachNode(&e.feasible[i], set.Add)
+		for n := range e.nodes(&e.feasible[i]) {
+			set.Add(n)
+		}
 	}
 	return nil
 }
 
-// eachNode calls f for each node of a feasible group.
-func (e *evaluation) eachNode(sg *scoredGroup, f func(topology.NodeID)) {
-	if sg.single {
-		f(sg.top.node)
-		return
-	}
-	for _, s := range e.c.groups[sg.group].heap {
-		if !e.exceptions.has(s.node) {
-			f(s.node)
+// nodes iterates over the nodes of a feasible group.
+func (e *evaluation) nodes(f *scoredGroup) iter.Seq[topology.NodeID] {
+	return func(yield func(topology.NodeID) bool) {
+		if f.single {
+			yield(f.top.node)
+			return
+		}
+		for _, s := range e.c.groups[f.group].heap {
+			if !e.exceptions.has(s.node) && !yield(s.node) {
+				return
+			}
 		}
 	}
 }

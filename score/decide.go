@@ -19,7 +19,7 @@ func (p *Pipeline) decide(ctx context.Context, pod *berth.Pod) (Decision, error)
 		plugins = p.registry.Plugins(pod)
 		p.with.take(p, plugins)
 	}
-	if err := p.findFeasible(pod); err != nil {
+	if err := p.profile.Feasible(pod, &p.feasible); err != nil {
 		return Decision{}, err
 	}
 	if err := p.filter(); err != nil {
@@ -28,6 +28,9 @@ func (p *Pipeline) decide(ctx context.Context, pod *berth.Pod) (Decision, error)
 	p.nodes = p.feasible.AppendTo(p.nodes[:0])
 	if len(p.nodes) == 0 {
 		return Decision{}, p.unschedulable(pod)
+	}
+	if err := p.scoreBuiltin(ctx, pod); err != nil {
+		return Decision{}, err
 	}
 	outcomes, err := p.score(ctx)
 	if err != nil {
@@ -108,15 +111,20 @@ func (p *Pipeline) score(ctx context.Context) ([]Outcome, error) {
 	return outcomes, p.pass.choose()
 }
 
-// findFeasible asks the rules, and for the built-in scores if there are any.
-func (p *Pipeline) findFeasible(pod *berth.Pod) error {
+// scoreBuiltin brings the built-in scores of the nodes that rules and filters leave, if there are any such scores.
+func (p *Pipeline) scoreBuiltin(ctx context.Context, pod *berth.Pod) error {
 	if p.profile.Weights() == (affinity.Weights{}) {
-		return p.profile.Feasible(pod, &p.feasible)
+		return nil
 	}
-	if err := p.profile.Evaluate(pod, &p.eval); err != nil {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if err := p.profile.EvaluateWithin(ctx, pod, &p.feasible, &p.eval); err != nil {
+		if ctx.Err() != nil {
+			return interrupted(ctx.Err())
+		}
 		return err
 	}
-	p.feasible.CopyFrom(&p.eval.Feasible)
 	return nil
 }
 

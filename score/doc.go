@@ -34,5 +34,6 @@
 // A plugin that fails or panics, and a context that ends, are errors that leave the pipeline as it was. No goroutine outlives
 // a call, but that of a Source that ignores its context.
 //
-// Built-in scores are normalised over the nodes that the rules allow, before filters of one's own and sources refuse some.
+// Built-in scores are normalised over the nodes that the rules and the filters of one's own leave, as in kube-scheduler; what sources
+// refuse comes after that.
 package score

@@ -15,7 +15,7 @@ type Inspection struct {
 	// Refused is what each filter refused of the nodes that the rules and the filters before it left, and after them each
 	// signal; those that refused none are left out.
 	Refused []Refused
-	// Builtin are the built-in scores of the nodes that the rules leave; without meaning if all weights are 0.
+	// Builtin are the built-in scores of the nodes that rules and filters leave; without meaning if all weights are 0.
 	Builtin affinity.Evaluation
 	// Columns are the scores of the pipeline's own scorers, then of its signals.
 	Columns []Column
@@ -53,11 +53,14 @@ func (p *Pipeline) Inspect(ctx context.Context, pod *berth.Pod) (*Inspection, er
 		plugins = p.registry.Plugins(pod)
 	}
 	p.with.take(p, plugins)
-	if err := p.findFeasible(pod); err != nil {
+	if err := p.profile.Feasible(pod, &p.feasible); err != nil {
 		return nil, err
 	}
 	i := &Inspection{Best: topology.None}
 	if err := i.filter(p); err != nil {
+		return nil, err
+	}
+	if err := p.scoreBuiltin(ctx, pod); err != nil {
 		return nil, err
 	}
 	if p.nodes = p.feasible.AppendTo(p.nodes[:0]); len(p.nodes) > 0 {
