@@ -19,10 +19,10 @@ import (
 // With commit=pod-in-turn each lets the others run between decision and commit, as if it had a core of its own or took longer to
 // decide: on few cores, decisions of microseconds are seldom overtaken otherwise.
 //
-// Rounds alternate with rounds of a single scheduler on a cache of its own: x-one is the ratio of pods a second, the median of
-// the rounds'. overtaken-% is the share of commits before which others had committed since the decision, and redecided-% how
-// many decisions had to be made again because of that, of 100 pods. After each round every node is held against its room,
-// and every pod must be there once.
+// Rounds alternate with rounds of a single scheduler on a cache of its own: x-one is the ratio of pods a second, and x-one-cpu of
+// the CPU time a pod, each the median of the rounds'. overtaken-% is the share of commits before which others had committed
+// since the decision, and redecided-% how many decisions had to be made again because of that, of 100 pods. After each round
+// every node is held against its room, and every pod must be there once.
 //
 //	go test -run xxx -bench Optimistic -benchtime 10x ./benchmarks
 func BenchmarkOptimistic(b *testing.B) {
@@ -55,12 +55,15 @@ var commitWays = []commitWay{{"pod", 1, false}, {"pod-in-turn", 1, true}, {"50-p
 
 func (r *race) against(one *race, b *testing.B) {
 	var sum scheduler // of all rounds
-	var elapsed time.Duration
-	var ratios []float64
+	var elapsed, cpu time.Duration
+	var ratios, costs []float64
 	for b.Loop() {
-		took, alone := r.round(), one.round()
+		took, used := r.round()
+		alone, usedAlone := one.round()
 		elapsed += took
+		cpu += used
 		ratios = append(ratios, alone.Seconds()/took.Seconds())
+		costs = append(costs, used.Seconds()/usedAlone.Seconds())
 		for _, s := range r.schedulers {
 			sum.decisions += s.decisions
 			sum.pods += s.pods
@@ -69,6 +72,9 @@ func (r *race) against(one *race, b *testing.B) {
 		}
 	}
 	slices.Sort(ratios)
+	slices.Sort(costs)
+	b.ReportMetric(float64(cpu.Microseconds())/float64(sum.pods), "cpu-µs/pod")
+	b.ReportMetric(costs[len(costs)/2], "x-one-cpu")
 	b.ReportMetric(float64(sum.pods)/elapsed.Seconds(), "pods/s")
 	b.ReportMetric(ratios[len(ratios)/2], "x-one")
 	b.ReportMetric(100*float64(sum.overtaken)/float64(sum.commits), "overtaken-%")
@@ -126,14 +132,14 @@ func (r *race) must(err error) {
 	}
 }
 
-// round places all pods, returns how long that took, checks the state, and takes the pods out again.
-func (r *race) round() time.Duration {
+// round places all pods, returns how long that took and the CPU time, checks the state, and takes the pods out again.
+func (r *race) round() (took, cpu time.Duration) {
 	for _, s := range r.schedulers {
 		s.decisions, s.pods, s.commits, s.overtaken = 0, 0, 0, 0
 		r.must(s.replica.Sync())
 	}
 	var all sync.WaitGroup
-	start := time.Now()
+	start, used := time.Now(), cpuTime()
 	for i, s := range r.schedulers {
 		all.Go(func() {
 			share := r.pods[i*len(r.pods)/len(r.schedulers) : (i+1)*len(r.pods)/len(r.schedulers)]
@@ -145,12 +151,12 @@ func (r *race) round() time.Duration {
 		})
 	}
 	all.Wait()
-	took := time.Since(start)
+	took, cpu = time.Since(start), cpuTime()-used
 	r.check()
 	for i := range r.pods {
 		r.must(r.cache.Forget(r.pods[i].Key()))
 	}
-	return took
+	return took, cpu
 }
 
 // check makes sure that no pod is lost and no node is over its room, by the pods of a snapshot and by the nodes' sums.
