@@ -181,11 +181,20 @@ func order(first bool) int {
 	return 1
 }
 
-var sides = [...]string{affinity.OwnAffinity: "affinity", affinity.OwnAntiAffinity: "antiAffinity",
-	affinity.ExistingAntiAffinity: "existingAntiAffinity"}
+func sideOf(s affinity.Side) string {
+	switch s {
+	case affinity.OwnAffinity:
+		return "affinity"
+	case affinity.OwnAntiAffinity:
+		return "antiAffinity"
+	case affinity.ExistingAntiAffinity:
+		return "existingAntiAffinity"
+	}
+	return ""
+}
 
 func (ev *evaluation) obstacle(b *affinity.Blocker, pods int) Obstacle {
-	o := Obstacle{Rule: b.Rule.String(), Side: sides[b.Side], Key: b.Key, Value: b.Value, Missing: b.Missing, PodCount: b.PodCount}
+	o := Obstacle{Rule: b.Rule.String(), Side: sideOf(b.Side), Key: b.Key, Value: b.Value, Missing: b.Missing, PodCount: b.PodCount}
 	switch b.Rule {
 	case affinity.TaintToleration:
 		o.Taint = &b.Taint
