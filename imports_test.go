@@ -21,6 +21,7 @@ const module = "github.com/berth-go/berth"
 const mayImport = `
 	internal/invariants:
 	internal/ledger:       berth
+	internal/hashtable:
 	berth:
 	heap:                  internal/invariants
 	topology:              berth heap internal/invariants github.com/google/btree
@@ -31,8 +32,8 @@ const mayImport = `
 	numa/nvidiasmi:        numa
 	numa/ring:             internal/invariants
 	numa/runqueue:         numa internal/invariants
-	affinity:              berth heap internal/invariants internal/ledger topology numa github.com/google/btree gonum.org/v1/gonum
-	cache:                 berth heap internal/invariants internal/canonical internal/ledger topology numa affinity github.com/google/btree golang.org/x/sync
+	affinity:              berth heap internal/hashtable internal/invariants internal/ledger topology numa github.com/google/btree gonum.org/v1/gonum
+	cache:                 berth heap internal/hashtable internal/invariants internal/canonical internal/ledger topology numa affinity github.com/google/btree golang.org/x/sync
 	cache/eventlog:        berth cache internal/canonical
 	score:                 berth heap internal/invariants topology numa affinity cache golang.org/x/sync
 	score/scoretest:       berth affinity topology score

@@ -1,6 +1,9 @@
 package affinity
 
-import "github.com/berth-go/berth/topology"
+import (
+	"github.com/berth-go/berth/internal/hashtable"
+	"github.com/berth-go/berth/topology"
+)
 
 // columns are the nodes that a demand (static) fits on, sorted into groups, and in each group a heap of the nodes by the
 // part of the score that depends on the node alone.
@@ -20,7 +23,7 @@ type columns struct {
 
 	groups  []group
 	tuples  []int64 // of the groups, one after the other
-	byTuple table[int32]
+	byTuple hashtable.Table[int32]
 	active  []int32 // groups with nodes
 
 	slots []slot // by NodeID
@@ -137,7 +140,7 @@ func (c *columns) drop() {
 	}
 	g.releaseStatic(&c.static)
 	// A plan may still point here; the memory goes now.
-	c.groups, c.tuples, c.byTuple, c.active, c.slots = nil, nil, table[int32]{}, nil, nil
+	c.groups, c.tuples, c.byTuple, c.active, c.slots = nil, nil, hashtable.Table[int32]{}, nil, nil
 }
 
 // refresh brings the columns up to date and makes them the most recently used. O(changes since) as a rule, else O(nodes).
@@ -178,7 +181,7 @@ func (c *columns) build() {
 	c.seen = g.log.end()
 	g.log.read = c.seen
 	c.groups, c.tuples, c.active = c.groups[:0], c.tuples[:0], c.active[:0]
-	c.byTuple = table[int32]{}
+	c.byTuple = hashtable.Table[int32]{}
 	n := g.x.Cap()
 	if cap(c.slots) < n {
 		c.slots = make([]slot, n, n+n/8)
@@ -326,17 +329,17 @@ func (t tuple) hash() uint32 {
 		h = (h ^ uint64(v)) * 0x9e3779b97f4a7c15
 		h ^= h >> 32
 	}
-	return fold(h)
+	return hashtable.Fold(h)
 }
 
 // find returns the group of tuple t, noGroup if there is none.
 func (c *columns) find(t tuple, hash uint32) int32 {
-	if c.byTuple.n == 0 {
+	if c.byTuple.Len() == 0 {
 		return noGroup
 	}
-	for i := c.byTuple.at(hash); c.byTuple.entries[i].hash != 0; i = c.byTuple.after(i) {
-		if e := &c.byTuple.entries[i]; e.hash == hash && c.tupleOf(e.item).equal(t) {
-			return e.item
+	for i := c.byTuple.At(hash); c.byTuple.Entries[i].Hash != 0; i = c.byTuple.After(i) {
+		if e := &c.byTuple.Entries[i]; e.Hash == hash && c.tupleOf(e.Item).equal(t) {
+			return e.Item
 		}
 	}
 	return noGroup
@@ -348,7 +351,7 @@ func (c *columns) groupOf() int32 {
 	gr := c.find(c.tuple, hash)
 	if gr == noGroup {
 		gr = int32(len(c.groups))
-		c.byTuple.add(hash, gr)
+		c.byTuple.Add(hash, gr)
 		c.groups = append(c.groups, group{at: -1})
 		c.tuples = append(c.tuples, c.tuple...)
 	}
@@ -396,7 +399,7 @@ func (c *columns) forget(n topology.NodeID) {
 
 // compact drops the empty groups.
 func (c *columns) compact() {
-	c.byTuple = table[int32]{}
+	c.byTuple = hashtable.Table[int32]{}
 	kept, tuples := make([]group, 0, 2*len(c.active)), make([]int64, 0, 2*len(c.active)*len(c.tuple))
 	for i, gr := range c.active {
 		h := c.groups[gr]
@@ -405,7 +408,7 @@ func (c *columns) compact() {
 		for _, s := range h.heap {
 			c.slots[s.node].group = c.active[i]
 		}
-		c.byTuple.add(c.tupleOf(gr).hash(), c.active[i])
+		c.byTuple.Add(c.tupleOf(gr).hash(), c.active[i])
 		kept, tuples = append(kept, h), append(tuples, c.tupleOf(gr)...)
 	}
 	c.groups, c.tuples = kept, tuples

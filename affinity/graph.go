@@ -154,8 +154,8 @@ func (g *Graph) orderOf(name string) uint32 {
 	return uint32(h)
 }
 
-// node returns the node of that name.
-func (g *Graph) node(name string) (topology.NodeID, bool) {
+// Lookup returns the node of that name, as Topology().Lookup does, but without a look-up for the node that was decided for last.
+func (g *Graph) Lookup(name string) (topology.NodeID, bool) {
 	if n := g.chosen; int(n) < g.x.Cap() && name != "" && g.x.Name(n) == name {
 		return n, true
 	}

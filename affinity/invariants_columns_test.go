@@ -101,7 +101,7 @@ func (w *walker) column(c *columns) {
 		}
 	}
 	w.equal("tuples", len(c.tuples), len(c.groups)*len(c.tuple))
-	w.equal("groups by tuple", c.byTuple.n, len(c.groups))
+	w.equal("groups by tuple", c.byTuple.Len(), len(c.groups))
 	for gr := range c.groups {
 		h := &c.groups[gr]
 		if h.at < 0 && len(h.heap) > 0 {

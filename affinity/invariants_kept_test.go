@@ -21,7 +21,7 @@ func (g *Graph) CheckNothingKept() error {
 	}
 	w := &walker{g: g}
 	for what, n := range map[string]int{
-		"classes": g.classByKey.n, "classes by label": len(g.classesByLabel), "matchers": len(g.matchers),
+		"classes": g.classByKey.Len(), "classes by label": len(g.classesByLabel), "matchers": len(g.matchers),
 		"matchers by label": len(g.matchersByLabel), "matchers of all": len(g.matchersOfAll), "node matchers": len(g.nodeMatchers),
 		"tolerators": len(g.tolerators), "eligibilities": len(g.eligibilities), "spread domains": len(g.domains),
 		"taint sets": len(g.taintByKey), "nominations": len(g.nominations), "bytes of columns": g.columnBytes,

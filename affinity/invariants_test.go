@@ -75,7 +75,7 @@ func (w *walker) pods() {
 	for _, id := range g.freePods {
 		free[id] = true
 	}
-	w.equal("number of pods", g.podByKey.n, len(g.pods)-len(free))
+	w.equal("number of pods", g.podByKey.Len(), len(g.pods)-len(free))
 	for i := range g.pods {
 		id, p := podID(i), &g.pods[i]
 		if free[id] {
@@ -96,8 +96,8 @@ func (w *walker) pods() {
 		onNodes += len(g.nodes[n].pods)
 	}
 	w.live(func(c *class) { inClasses += len(c.pods) })
-	w.equal("pods on nodes", onNodes, g.podByKey.n)
-	w.equal("pods in classes", inClasses, g.podByKey.n)
+	w.equal("pods on nodes", onNodes, g.podByKey.Len())
+	w.equal("pods in classes", inClasses, g.podByKey.Len())
 }
 
 // nodes recounts what the pods of each node use.
@@ -286,7 +286,7 @@ func (w *walker) classes() {
 			}
 		}
 	})
-	w.equal("classes by key", g.classByKey.n, len(g.classes)-len(g.freeClasses))
+	w.equal("classes by key", g.classByKey.Len(), len(g.classes)-len(g.freeClasses))
 	for _, cs := range g.classesByLabel {
 		labels -= len(cs)
 	}

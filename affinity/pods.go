@@ -59,7 +59,7 @@ func (g *Graph) Bind(p *berth.Pod, node string) error {
 	if err != nil {
 		return err
 	}
-	n, ok := g.node(node)
+	n, ok := g.Lookup(node)
 	if !ok {
 		return fmt.Errorf("%w: %q", ErrUnknownNode, node)
 	}
@@ -221,7 +221,7 @@ func (g *Graph) occupy(c *class, n topology.NodeID, d int64) {
 }
 
 // Pods returns the number of placed pods.
-func (g *Graph) Pods() int { return g.podByKey.n }
+func (g *Graph) Pods() int { return g.podByKey.Len() }
 
 // NodeOf returns the name of the node of a placed pod.
 func (g *Graph) NodeOf(key berth.PodKey) (string, bool) {

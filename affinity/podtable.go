@@ -1,27 +1,31 @@
 package affinity
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+
+	"github.com/berth-go/berth/internal/hashtable"
+)
 
 // podTable finds placed pods by namespace and name. It takes 11 to 21 bytes a pod, where a map of keys takes some 50.
 type podTable struct {
 	seed maphash.Seed // where a pod lies is never seen outside
-	table[podID]
+	hashtable.Table[podID]
 }
 
 const noPod podID = -1
 
 func (t *podTable) hash(ns int32, name string) uint32 {
-	return fold(maphash.String(t.seed, name) ^ uint64(ns)*0x9e3779b97f4a7c15)
+	return hashtable.Fold(maphash.String(t.seed, name) ^ uint64(ns)*0x9e3779b97f4a7c15)
 }
 
 // find returns the entry of the pod of that key, or -1.
 func (t *podTable) find(pods []pod, ns int32, name string) int {
-	if t.n == 0 {
+	if t.Len() == 0 {
 		return -1
 	}
 	h := t.hash(ns, name)
-	for i := t.at(h); t.entries[i].hash != 0; i = t.after(i) {
-		if e := &t.entries[i]; e.hash == h && pods[e.item].ns == ns && pods[e.item].name == name {
+	for i := t.At(h); t.Entries[i].Hash != 0; i = t.After(i) {
+		if e := &t.Entries[i]; e.Hash == h && pods[e.Item].ns == ns && pods[e.Item].name == name {
 			return i
 		}
 	}
@@ -33,23 +37,23 @@ func (t *podTable) get(pods []pod, ns int32, name string) (podID, bool) {
 	if i < 0 {
 		return noPod, false
 	}
-	return t.entries[i].item, true
+	return t.Entries[i].Item, true
 }
 
 // add enters pod id, whose key must not be present.
 func (t *podTable) add(pods []pod, id podID) {
-	t.table.add(t.hash(pods[id].ns, pods[id].name), id)
+	t.Table.Add(t.hash(pods[id].ns, pods[id].name), id)
 }
 
 // remove takes out pod id, which must be present.
 func (t *podTable) remove(pods []pod, id podID) {
-	t.table.remove(t.find(pods, pods[id].ns, pods[id].name))
+	t.Table.Remove(t.find(pods, pods[id].ns, pods[id].name))
 }
 
 // classTable finds classes by their keys.
 type classTable struct {
 	seed maphash.Seed
-	table[*class]
+	hashtable.Table[*class]
 	// last is the class that was found last: a pod is decided on and then bound. nil if that is gone.
 	last *class
 }
@@ -59,28 +63,28 @@ func (t *classTable) get(key []byte) *class {
 	if c := t.last; c != nil && c.key == string(key) {
 		return c
 	}
-	if t.n == 0 {
+	if t.Len() == 0 {
 		return nil
 	}
-	h := fold(maphash.Bytes(t.seed, key))
-	for i := t.at(h); t.entries[i].hash != 0; i = t.after(i) {
-		if e := &t.entries[i]; e.hash == h && e.item.key == string(key) {
-			t.last = e.item
-			return e.item
+	h := hashtable.Fold(maphash.Bytes(t.seed, key))
+	for i := t.At(h); t.Entries[i].Hash != 0; i = t.After(i) {
+		if e := &t.Entries[i]; e.Hash == h && e.Item.key == string(key) {
+			t.last = e.Item
+			return e.Item
 		}
 	}
 	return nil
 }
 
 // add enters a class, whose key must not be present.
-func (t *classTable) add(c *class) { t.table.add(fold(maphash.String(t.seed, c.key)), c) }
+func (t *classTable) add(c *class) { t.Table.Add(hashtable.Fold(maphash.String(t.seed, c.key)), c) }
 
 // remove takes out a class, which must be present.
 func (t *classTable) remove(c *class) {
-	i := t.at(fold(maphash.String(t.seed, c.key)))
-	for t.entries[i].item != c {
-		i = t.after(i)
+	i := t.At(hashtable.Fold(maphash.String(t.seed, c.key)))
+	for t.Entries[i].Item != c {
+		i = t.After(i)
 	}
-	t.table.remove(i)
+	t.Table.Remove(i)
 	t.last = nil
 }

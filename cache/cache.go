@@ -39,9 +39,7 @@ func New(cfg Config) (*Cache, error) {
 	}
 	c := &Cache{cfg: cfg, seed: maphash.MakeSeed()}
 	for i := range c.stripes {
-		c.stripes[i] = stripe{
-			lock: lock{place: i}, pods: make(map[berth.PodKey]*podEntry), promises: make(map[berth.PodKey]*promise),
-		}
+		c.stripes[i] = stripe{lock: lock{place: i}, promises: make(map[berth.PodKey]*promise)}
 	}
 	none := &shard{lock: lock{place: stripes}}
 	c.shards = shardTable{max: cfg.MaxShards, seed: c.seed, values: make(map[string]*shard), none: none, shards: []*shard{none}}
@@ -71,10 +69,11 @@ func (c *Cache) Node(name string) (*berth.Node, bool) {
 
 // Pod returns a placed pod as it is now.
 func (c *Cache) Pod(key berth.PodKey) (PodState, bool) {
-	st := c.stripeOf(key)
+	hash := c.hash(&key)
+	st := c.stripeOf(hash)
 	st.RLock()
 	defer st.RUnlock()
-	e := st.pods[key]
+	e := st.find(hash, &key)
 	if e == nil {
 		return PodState{}, false
 	}
@@ -105,10 +104,6 @@ func (c *Cache) read(name string, f func(*nodeEntry)) {
 		}
 		s.RUnlock()
 	}
-}
-
-func (c *Cache) stripeOf(key berth.PodKey) *stripe {
-	return &c.stripes[maphash.String(c.seed, key.Name)%stripes]
 }
 
 // find returns the entry of a node, nil if there is none.

@@ -85,14 +85,11 @@ type commitWork struct {
 
 // enter locks what the changes concern and makes them, unless the cache has changed; then it reports false.
 func (t *Txn) enter(deadline time.Time) (bool, error) {
-	if len(t.ops) == 1 && t.ops[0].Kind == PodAssumed && t.ops[0].promise.Pod == nil {
-		return t.enterOne(&t.ops[0], deadline)
-	}
 	c := t.replica.cache
 	var stripes, shards lockset
 	for i := range t.ops {
 		if key, ok := t.ops[i].pod(); ok {
-			stripes.add(&c.stripeOf(key).lock)
+			stripes.add(&c.stripeOf(c.hash(&key)).lock)
 		}
 	}
 	stripes.lock()
@@ -109,43 +106,8 @@ func (t *Txn) enter(deadline time.Time) (bool, error) {
 	return t.enterLocked(&w)
 }
 
-// enterOne is enter for a single placement, which most commits are: it takes the same locks in the same order, without
-// sets of them.
-func (t *Txn) enterOne(o *op, deadline time.Time) (bool, error) {
-	r := t.replica
-	c, key := r.cache, o.Pod.Key()
-	n := r.entry(o.Pod.NodeName)
-	st := c.stripeOf(key)
-	st.Lock()
-	defer st.Unlock()
-	s := n.shard.Load()
-	s.Lock()
-	defer s.Unlock()
-	if n.dead || n.shard.Load() != s {
-		clear(r.entries) // the node went, or moved
-		return false, nil
-	}
-	j := &c.journal
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.version.Load() != r.version {
-		return false, nil
-	}
-	// As the versions are the same, the cache knows no such pod and no promise to it, for the replica does not.
-	w := podWork{c: c, key: key, stripe: st, node: n}
-	e, err := w.assume(o.Pod, deadline)
-	if err != nil {
-		return false, t.disagree(err)
-	}
-	j.enter(e)
-	r.version++
-	t.finish()
-	return true, nil
-}
-
-// disagree is the error of a change that the replica made and the cache refuses, on the same state.
-func (t *Txn) disagree(err error) error {
-	t.mustUndo(err)
+// disagreement is the error of a change that the replica made and the cache refuses, on the same state.
+func disagreement(err error) error {
 	return fmt.Errorf("cache: commit: replica and cache disagree: %w", err)
 }
 
@@ -163,8 +125,9 @@ func (o *op) pod() (berth.PodKey, bool) {
 // entriesOf notes the entries that a change concerns and the locks of their shards. The stripes are locked.
 func (w *commitWork) entriesOf(o *op) {
 	if key, ok := o.pod(); ok {
-		st := w.c.stripeOf(key)
-		if e := st.pods[key]; e != nil {
+		hash := w.c.hash(&key)
+		st := w.c.stripeOf(hash)
+		if e := st.find(hash, &key); e != nil {
 			w.note(e.node)
 		}
 		if p := st.promises[key]; p != nil {
@@ -209,7 +172,8 @@ func (t *Txn) enterLocked(w *commitWork) (bool, error) {
 	for i := range t.ops {
 		e, err := w.make(&t.ops[i])
 		if err != nil {
-			return false, t.disagree(err)
+			t.mustUndo(err)
+			return false, disagreement(err)
 		}
 		j.enter(e)
 	}
@@ -224,8 +188,9 @@ func (t *Txn) enterLocked(w *commitWork) (bool, error) {
 // make makes one change.
 func (w *commitWork) make(o *op) (Event, error) {
 	if key, ok := o.pod(); ok {
-		st := w.c.stripeOf(key)
-		p := podWork{c: w.c, key: key, stripe: st, old: st.pods[key], promise: st.promises[key]}
+		hash := w.c.hash(&key)
+		st := w.c.stripeOf(hash)
+		p := podWork{c: w.c, key: key, hash: hash, stripe: st, old: st.find(hash, &key), promise: st.promises[key]}
 		p.node = o.entry
 		switch o.Kind {
 		case PodAssumed:
@@ -305,32 +270,4 @@ func (t *Txn) decideOne(p *berth.Pod, decide func(*berth.Pod) (string, error)) (
 		return "", err
 	}
 	return t.ops[len(t.ops)-1].Pod.NodeName, nil
-}
-
-// Decide decides on one pod and commits the decision as an assumed pod, on the latest state. As long as the node that decide returns
-// turns out to conflict with what others did meanwhile, decide is called again. Its error is returned as it is.
-func (r *Replica) Decide(pod *berth.Pod, decide func(*berth.Pod) (node string, err error)) (node string, err error) {
-	if err := r.Sync(); err != nil {
-		return "", err
-	}
-	t, err := r.Begin()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if err = t.Decide(pod, decide); err != nil {
-			break
-		}
-		node = t.ops[0].Pod.NodeName
-		if err = t.Commit(); err == nil {
-			return node, nil
-		}
-		if _, ok := err.(*ConflictError); !ok {
-			break
-		}
-	}
-	if undo := t.Rollback(); undo != nil {
-		return "", fmt.Errorf("%w (and it stays: %w)", err, undo)
-	}
-	return "", err
 }

@@ -109,20 +109,23 @@ func placeable(pod *berth.Pod) error {
 type podWork struct {
 	c      *Cache
 	key    berth.PodKey
+	hash   uint32
 	stripe *stripe
 	old    *podEntry  // nil if the pod is not placed
 	node   *nodeEntry // that it shall be on; nil if that is not said
+	fresh  *podEntry  // memory for the entry of a pod that is not placed yet; nil to take some
 	// promise is the pod's, nil if there is none.
 	promise *promise
 }
 
 // withPod calls f with a pod, placed or not, and the node of the given name, if any, and tells what f did.
 func (c *Cache) withPod(key berth.PodKey, node string, f func(*podWork) (Event, error)) error {
-	st := c.stripeOf(key)
+	hash := c.hash(&key)
+	st := c.stripeOf(hash)
 	st.Lock()
 	defer st.Unlock()
 	for {
-		w := podWork{c: c, key: key, stripe: st, old: st.pods[key], promise: st.promises[key]}
+		w := podWork{c: c, key: key, hash: hash, stripe: st, old: st.find(hash, &key), promise: st.promises[key]}
 		var nodes [3]*nodeEntry
 		if w.old != nil {
 			nodes[0] = w.old.node
@@ -251,8 +254,11 @@ func (w *podWork) put(pod *berth.Pod) error {
 		n.charge(pod, devices, +1)
 	}
 	if old == nil {
-		w.old = &podEntry{}
-		w.stripe.pods[w.key] = w.old
+		if w.old = w.fresh; w.old == nil {
+			w.old = &podEntry{}
+		}
+		w.old.spec = pod
+		w.stripe.pods.Add(w.hash, w.old)
 		n.attach(w.old)
 	} else if old.node != n {
 		old.node.detach(old)
@@ -278,7 +284,7 @@ func (w *podWork) leave() {
 	}
 	e.node.detach(e)
 	w.c.wheel.remove(e.timer)
-	delete(w.stripe.pods, w.key)
+	w.stripe.pods.Remove(w.stripe.at(w.hash, &w.key))
 	w.old = nil
 }
 

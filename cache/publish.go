@@ -63,8 +63,12 @@ func (c *Cache) collect() state {
 		return true
 	})
 	for i := range c.stripes {
-		for key, e := range c.stripes[i].pods {
-			r := &podRecord{PodState{e.spec, e.assumed, e.deadline(), e.node.spec == nil}, key}
+		for _, place := range c.stripes[i].pods.Entries {
+			e := place.Item
+			if e == nil {
+				continue
+			}
+			r := &podRecord{PodState{e.spec, e.assumed, e.deadline(), e.node.spec == nil}, e.spec.Key()}
 			s.pods.ReplaceOrInsert(r)
 			s.byNode.ReplaceOrInsert(r)
 		}

@@ -263,7 +263,7 @@ func (r *Replica) withdraw(key berth.PodKey) (Nomination, bool) {
 // entry returns the cache's entry of a node. The entries of nodes that the graph has are at hand by their ids: a map of names is a
 // dozen cache lines away.
 func (r *Replica) entry(name string) *nodeEntry {
-	id, ok := r.graph.Topology().Lookup(name)
+	id, ok := r.graph.Lookup(name)
 	if !ok {
 		return r.cache.findOrMake(name)
 	}

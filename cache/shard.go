@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/internal/hashtable"
 )
 
 // shard guards the nodes that share a value of the shard key, and the pods on them.
@@ -64,8 +65,35 @@ const stripes = 64
 // and the shards of the nodes that are concerned.
 type stripe struct {
 	lock
-	pods     map[berth.PodKey]*podEntry
+	pods     hashtable.Table[*podEntry]
 	promises map[berth.PodKey]*promise
+}
+
+// hash is where a pod lies among the stripes and in its stripe.
+func (c *Cache) hash(key *berth.PodKey) uint32 {
+	return hashtable.Fold(maphash.String(c.seed, key.Name) ^ 0x9e3779b97f4a7c15*maphash.String(c.seed, key.Namespace))
+}
+
+func (c *Cache) stripeOf(hash uint32) *stripe { return &c.stripes[hash>>24%stripes] }
+
+// find returns the entry of a placed pod, nil if there is none.
+func (s *stripe) find(hash uint32, key *berth.PodKey) *podEntry {
+	if i := s.at(hash, key); i >= 0 {
+		return s.pods.Entries[i].Item
+	}
+	return nil
+}
+
+func (s *stripe) at(hash uint32, key *berth.PodKey) int {
+	if s.pods.Len() == 0 {
+		return -1
+	}
+	for i := s.pods.At(hash); s.pods.Entries[i].Hash != 0; i = s.pods.After(i) {
+		if e := &s.pods.Entries[i]; e.Hash == hash && e.Item.spec.Name == key.Name && e.Item.spec.Namespace == key.Namespace {
+			return i
+		}
+	}
+	return -1
 }
 
 // nodeEntry is a node, or the memory of one: spec is nil while pods are known for a node that is not.
