@@ -40,6 +40,7 @@ type Heap[K comparable, V any] struct {
 	items   []item[K, V]
 	shift   uint // of a hash, to get the bucket where a search begins
 	seed    maphash.Seed
+	secret  uint64 // of seed, for numbers
 }
 
 // node is an item as the tree sees it.
