@@ -25,6 +25,9 @@ type Cache struct {
 		sync.Mutex
 		byName map[string]*berth.Namespace
 	}
+	// turn is held for reading while a commit makes its changes, and for writing by a scheduler that was overtaken too often,
+	// while it decides and commits. It is taken before all other locks.
+	turn      sync.RWMutex
 	journal   journal
 	wheel     wheel
 	publisher publisher

@@ -43,7 +43,7 @@ func (t *Txn) CommitUntil(deadline time.Time) error {
 	}
 }
 
-// patience is how often a commit is overtaken by others before it stops them.
+// patience is how often a commit or decision is overtaken by others before it stops them.
 const patience = 4
 
 // catchUp rebases and returns the conflicts as an error.
@@ -59,6 +59,7 @@ func (t *Txn) catchUp() error {
 // through. It reports false if the replica is too far behind to catch up from events.
 func (t *Txn) enterAlone(deadline time.Time) (bool, error) {
 	c := t.replica.cache
+	defer t.replica.await()()
 	w := commitWork{c: c, locks: c.lockAll(), deadline: deadline}
 	defer w.locks.unlock()
 	c.namespaces.Lock()
@@ -86,6 +87,7 @@ type commitWork struct {
 // enter locks what the changes concern and makes them, unless the cache has changed; then it reports false.
 func (t *Txn) enter(deadline time.Time) (bool, error) {
 	c := t.replica.cache
+	defer t.replica.await()()
 	var stripes, shards lockset
 	for i := range t.ops {
 		if key, ok := t.ops[i].pod(); ok {

@@ -8,7 +8,8 @@ import (
 )
 
 // Decide decides on one pod and commits the decision as an assumed pod, on the latest state. As long as the node that decide returns
-// turns out to conflict with what others did meanwhile, decide is called again. Its error is returned as it is, and those of
+// turns out to conflict with what others did meanwhile, decide is called again; after some times, with the commits of other replicas stopped, so
+// that it must not commit to the same cache through another. Its error is returned as it is, and those of
 // Begin and Commit may come. O(1) besides decide and affinity.Graph.Bind, if nobody else is at work.
 func (r *Replica) Decide(pod *berth.Pod, decide func(*berth.Pod) (node string, err error)) (node string, err error) {
 	if err := r.Sync(); err != nil {
@@ -23,7 +24,12 @@ func (r *Replica) Decide(pod *berth.Pod, decide func(*berth.Pod) (node string, e
 	if err != nil {
 		return "", err
 	}
-	for {
+	for conflicts := 0; ; conflicts++ {
+		if conflicts == patience { // the others wait until this is done
+			r.cache.turn.Lock()
+			r.turn = true
+			defer func() { r.turn = false; r.cache.turn.Unlock() }()
+		}
 		if err = t.Decide(pod, decide); err != nil {
 			break
 		}
@@ -79,6 +85,8 @@ func (r *Replica) enter(p *placement) (bool, error) {
 	w := podWork{c: c, key: p.pod.Key(), node: n, fresh: &p.entry}
 	w.hash = c.hash(&w.key)
 	w.stripe = c.stripeOf(w.hash)
+	c.turn.RLock()
+	defer c.turn.RUnlock()
 	w.stripe.Lock()
 	defer w.stripe.Unlock()
 	s := n.shard.Load()

@@ -27,6 +27,8 @@ type Replica struct {
 	// txn is the open transaction, or the memory for the next one.
 	txn   Txn
 	check func(pod *berth.Pod, node string) error
+	// turn is true while the replica holds the cache's turn.
+	turn bool
 	// broken is true if the graph may not be as the version says; the next Sync builds it anew.
 	broken bool
 }
@@ -49,6 +51,15 @@ func (c *Cache) NewReplica() (*Replica, error) {
 // Graph returns the graph of the replica, on which profiles and pipelines may be made. It must not be updated but through
 // a transaction.
 func (r *Replica) Graph() *affinity.Graph { return r.graph }
+
+// await waits until no scheduler that was overtaken too often has its turn, and returns a function to call after the commit.
+func (r *Replica) await() (done func()) {
+	if r.turn {
+		return func() {}
+	}
+	r.cache.turn.RLock()
+	return r.cache.turn.RUnlock
+}
 
 // SetCheck makes commits ask check besides the rules, when they put a placement to them again after somebody else has changed
 // the cache: it is for filters of the caller's own. An error of it is a conflict that wraps ErrRefused and the error.

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/berth-go/berth"
@@ -359,4 +361,46 @@ func TestAGroupRunsTogetherOrNotAtAll(t *testing.T) {
 	must(t, txn.Commit())
 	wantUsed(t, c, "n1", 2000, 2)
 	wantUsed(t, c, "n2", 2000, 2)
+}
+
+// A scheduler that is overtaken again and again makes the others wait, and decides then in peace.
+func TestASchedulerThatIsOvertakenTooOftenGetsItsTurn(t *testing.T) {
+	c := newCache(t)
+	for i := range 9 {
+		must(t, c.AddNode(node(fmt.Sprint("n", i), 1)))
+	}
+	slow, quick := newReplica(t, c), newReplica(t, c)
+	calls := 0
+	var waits atomic.Bool
+	var others sync.WaitGroup
+	take := func(i int) error {
+		on := fmt.Sprint("n", i)
+		_, err := quick.Decide(pod("q"+on, "", 1000), func(*berth.Pod) (string, error) { return on, nil })
+		return err
+	}
+	on, err := slow.Decide(pod("s", "", 1000), func(*berth.Pod) (string, error) {
+		calls++
+		if calls <= 5 {
+			must(t, take(calls)) // the quick one is always there before
+			return fmt.Sprint("n", calls), nil
+		}
+		waits.Store(true)
+		others.Go(func() {
+			if err := take(6); !errors.Is(err, cache.ErrRefused) && err != nil {
+				t.Error(err)
+			}
+			waits.Store(false)
+		})
+		for range 1000 {
+			runtime.Gosched()
+		}
+		if !waits.Load() {
+			t.Error("another commit came between")
+		}
+		return "n7", nil
+	})
+	others.Wait()
+	if err != nil || on != "n7" || calls != 6 {
+		t.Errorf("%q %v after %d calls", on, err, calls)
+	}
 }
