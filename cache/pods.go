@@ -257,7 +257,7 @@ func (w *podWork) put(pod *berth.Pod) error {
 		if w.old = w.fresh; w.old == nil {
 			w.old = &podEntry{}
 		}
-		w.old.spec = pod
+		w.old.key = w.key
 		w.stripe.pods.Add(w.hash, w.old)
 		n.attach(w.old)
 	} else if old.node != n {

@@ -68,7 +68,7 @@ func (c *Cache) collect() state {
 			if e == nil {
 				continue
 			}
-			r := &podRecord{PodState{e.spec, e.assumed, e.deadline(), e.node.spec == nil}, e.spec.Key()}
+			r := &podRecord{PodState{e.spec, e.assumed, e.deadline(), e.node.spec == nil}, e.key}
 			s.pods.ReplaceOrInsert(r)
 			s.byNode.ReplaceOrInsert(r)
 		}

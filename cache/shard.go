@@ -89,7 +89,7 @@ func (s *stripe) at(hash uint32, key *berth.PodKey) int {
 		return -1
 	}
 	for i := s.pods.At(hash); s.pods.Entries[i].Hash != 0; i = s.pods.After(i) {
-		if e := &s.pods.Entries[i]; e.Hash == hash && e.Item.spec.Name == key.Name && e.Item.spec.Namespace == key.Namespace {
+		if e := &s.pods.Entries[i]; e.Hash == hash && e.Item.key == *key {
 			return i
 		}
 	}
@@ -111,7 +111,8 @@ type nodeEntry struct {
 
 // podEntry is a placed pod; spec.NodeName names its node.
 type podEntry struct {
-	spec    *berth.Pod // with its devices, once the node is known
+	key     berth.PodKey // never changes; spec does, under the lock of the node's shard alone, when devices are given out
+	spec    *berth.Pod   // with its devices, once the node is known
 	node    *nodeEntry
 	index   int // in the node's pods
 	devices uint64

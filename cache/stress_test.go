@@ -55,12 +55,30 @@ func (s *stress) write(id int) error {
 	rng := rand.New(rand.NewPCG(uint64(id), 1))
 	mine := make(map[berth.PodKey]string)
 	s.written[id] = mine
+	own := node(fmt.Sprint("own", id), 16) // goes and comes back, and its pods with it
+	gone := true
+	toggle := func() error {
+		if gone = !gone; gone {
+			return s.cache.RemoveNode(own.Name)
+		}
+		return s.cache.AddNode(own)
+	}
+	defer func() {
+		if gone {
+			s.fail(toggle())
+		}
+	}()
 	for i := 0; !s.stop.Load(); i++ {
 		on := fmt.Sprintf("n%02d", 2*rng.IntN(stressNodes/2))
+		if rng.IntN(4) == 0 {
+			on = own.Name
+		}
 		p := pod(fmt.Sprintf("w%d-%d", id, rng.IntN(50)), on, int64(rng.IntN(100)))
 		_, known := mine[p.Key()]
 		var err error
-		switch op := rng.IntN(8); {
+		switch op := rng.IntN(9); {
+		case op == 8:
+			err = toggle()
 		case op == 0:
 			k := rng.IntN(stressNodes)
 			err = s.cache.UpdateNode(stressNode(k, rng.IntN(5)))
@@ -74,6 +92,8 @@ func (s *stress) write(id int) error {
 		case op == 2 && !known:
 			if err = s.cache.Assume(p, on); err == nil {
 				err = s.cache.Forget(p.Key())
+			} else if gone && errors.Is(err, cache.ErrUnknownNode) {
+				err = nil
 			}
 		case !known:
 			mine[p.Key()] = on
@@ -107,8 +127,11 @@ func (s *stress) read(publish bool) error {
 		if err := sound(snap); err != nil {
 			return err
 		}
-		if p, ok := s.cache.Pod(key("w0-1")); ok && p.Hidden {
-			return errors.New("a node is gone that nobody removed")
+		for i := range 50 * stressWriters {
+			name := fmt.Sprintf("w%d-%d", i%stressWriters, i/stressWriters)
+			if p, ok := s.cache.Pod(key(name)); ok && p.Spec.Name != name {
+				return fmt.Errorf("%v in place of %s", p.Spec.Key(), name)
+			}
 		}
 	}
 	return nil
