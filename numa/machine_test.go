@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"github.com/berth-go/berth/internal/invariants"
 )
 
 func TestCompileRefusesMachinesThatContradictThemselves(t *testing.T) {
@@ -137,22 +135,5 @@ func TestABudgetThatRunsOutIsReported(t *testing.T) {
 	}
 	if cut == 0 {
 		t.Error("thirty steps were enough for everything")
-	}
-}
-
-func TestMergeHardlyAllocates(t *testing.T) {
-	if invariants.Enabled {
-		t.Skip("race builds drop pooled memory at random")
-	}
-	rng := rand.New(rand.NewPCG(71, 72))
-	l := mustCompile(gridMachine(rng, firstIDs(8), 8, 2, 4))
-	rs := busyResources(rng, l, 6, 2)
-	cfg := MergeConfig{Policy: PolicyRestricted}
-	if n := testing.AllocsPerRun(200, func() {
-		if _, err := l.Merge(cfg, rs); err != nil {
-			t.Fatal(err)
-		}
-	}); n > 24 {
-		t.Errorf("%v allocations", n)
 	}
 }

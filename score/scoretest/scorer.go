@@ -3,6 +3,7 @@ package scoretest
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"testing"
@@ -90,6 +91,19 @@ func (r *scorerRun) prepare(s score.Scorer, q *question) bool {
 	r.Helper()
 	p, ok := s.(score.Preparer)
 	return !ok || r.call(&q.in, "Prepare", func() error { return p.Prepare(&q.in, slices.Clone(q.nodes)) })
+}
+
+// prepared yields the questions of a new world, each after s was prepared for it, until that fails.
+func (r *scorerRun) prepared(s score.Scorer) iter.Seq[*question] {
+	return func(yield func(*question) bool) {
+		r.Helper()
+		_, questions := r.world()
+		for i := range questions {
+			if q := &questions[i]; !r.prepare(s, q) || !yield(q) {
+				return
+			}
+		}
+	}
 }
 
 // script asks a new scorer in a new world about all pods, one after the other, and returns its scores, normalised too.
@@ -197,12 +211,7 @@ func (r *scorerRun) cancellation() {
 func (r *scorerRun) again() {
 	r.Helper()
 	s := r.newScorer()
-	_, questions := r.world()
-	for i := range questions {
-		q := &questions[i]
-		if !r.prepare(s, q) {
-			return
-		}
+	for q := range r.prepared(s) {
 		one, ok1 := r.score(s, &q.in, q.nodes, untouched)
 		two, ok2 := r.score(s, &q.in, q.nodes, untouched)
 		if ok1 && ok2 && !slices.Equal(one, two) {
@@ -216,12 +225,7 @@ func (r *scorerRun) again() {
 func (r *scorerRun) parts() {
 	r.Helper()
 	s := r.newScorer()
-	_, questions := r.world()
-	for i := range questions {
-		q := &questions[i]
-		if !r.prepare(s, q) {
-			return
-		}
+	for q := range r.prepared(s) {
 		whole, ok := r.score(s, &q.in, q.nodes, untouched)
 		if !ok {
 			return
@@ -248,12 +252,7 @@ func (r *scorerRun) goroutines() {
 	r.Helper()
 	const rounds, size = 50, 8
 	s := r.newScorer()
-	_, questions := r.world()
-	for i := range questions {
-		q := &questions[i]
-		if !r.prepare(s, q) {
-			return
-		}
+	for q := range r.prepared(s) {
 		want := filled(q.in.Graph.Topology().Cap(), untouched)
 		if err := s.Score(&q.in, q.nodes, want); err != nil {
 			return // reported before
