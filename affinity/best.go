@@ -14,8 +14,8 @@ type evaluation struct {
 	c  *columns
 	// only, if not None, is the one node that may be chosen.
 	only topology.NodeID
-	// key is the pod, whose own nomination does not count.
-	key      berth.PodKey
+	// pod is the one that is decided on: its own nomination does not count.
+	pod      *berth.Pod
 	feasible []scoredGroup
 	mins     []int32 // smallest count of each hard constraint
 	weights  []float64
@@ -28,6 +28,10 @@ type evaluation struct {
 
 	exceptions exceptions
 	zeros      []int64 // the fine part of nodes without counts
+
+	// What feasible and zeros begin with: few decisions need more, and what lies beside the rest is fetched with it.
+	feasibleInPlace [4]scoredGroup
+	zerosInPlace    [fineCounts + 2]int64
 }
 
 // scoredGroup is a feasible group, or a single node of one that is an exception, with its raw scores.
@@ -89,12 +93,17 @@ func (p *Profile) Best(pod *berth.Pod) (Choice, bool, error) {
 	if err != nil {
 		return Choice{Node: topology.None}, false, err
 	}
-	e := p.evaluate(cl, pod)
-	choice := e.best()
+	choice := p.choose(cl, pod, pod.NodeName)
+	return choice, choice.Node != topology.None, nil
+}
+
+// choose returns the best node for a pod of class cl that may run on the node of that name only, if it isn't "".
+func (p *Profile) choose(cl *class, pod *berth.Pod, only string) Choice {
+	choice := p.evaluate(cl, pod, only).best()
 	if choice.Node != topology.None {
 		p.g.chosen = choice.Node
 	}
-	return choice, choice.Node != topology.None, nil
+	return choice
 }
 
 // validClass checks p and returns its class.
@@ -103,8 +112,7 @@ func (g *Graph) validClass(p *berth.Pod) (*class, error) {
 	if c := g.classByKey.get(g.enc.buf); c != nil && p.Name != "" && p.Namespace != "" {
 		// It was checked when it was new.
 		if c.idle {
-			g.revive(c)
-			g.retire(c) // the most recently used
+			g.refresh(c)
 		}
 		return c, nil
 	}
@@ -115,20 +123,20 @@ func (g *Graph) validClass(p *berth.Pod) (*class, error) {
 }
 
 // evaluate brings the columns of the class up to date and scores its groups.
-func (p *Profile) evaluate(cl *class, pod *berth.Pod) *evaluation {
-	e := p.filtered(cl, pod)
+func (p *Profile) evaluate(cl *class, pod *berth.Pod, only string) *evaluation {
+	e := p.filtered(cl, pod, only)
 	e.score()
 	return e
 }
 
 // filtered brings the columns of the class up to date and finds the feasible groups.
-func (p *Profile) filtered(cl *class, pod *berth.Pod) *evaluation {
+func (p *Profile) filtered(cl *class, pod *berth.Pod, only string) *evaluation {
 	e := &p.eval
 	e.pl = p.planOf(cl)
-	e.c, e.only, e.key = e.pl.columns(), topology.None, pod.Key()
+	e.c, e.only, e.pod = e.pl.columns(), topology.None, pod
 	e.feasible = e.feasible[:0]
-	if pod.NodeName != "" {
-		n, ok := p.g.x.Lookup(pod.NodeName)
+	if only != "" {
+		n, ok := p.g.x.Lookup(only)
 		if !ok {
 			return e
 		}
@@ -251,7 +259,7 @@ func (e *evaluation) groupFeasible(f *scoredGroup, first bool) bool {
 		}
 	}
 	if guest := f.t[tupleGuest]; guest != 0 {
-		return pl.p.withNominated(r, topology.NodeID(guest-1), e.key, nil).Rule == Feasible
+		return pl.p.withNominated(r, topology.NodeID(guest-1), e.pod.Key(), nil).Rule == Feasible
 	}
 	return true
 }

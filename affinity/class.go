@@ -26,6 +26,7 @@ type class struct {
 	// version changes whenever the owners whose terms match the class may be others.
 	version  uint32
 	idle     bool
+	dropped  bool // forgotten; a Prepared may still point here
 	matchers []matcherLink
 	// owned are the terms that a placed pod of the class counts for.
 	owned []ownedTerm
@@ -119,6 +120,7 @@ func (g *Graph) ownTerms(c *class) {
 
 // drop forgets a class that nobody uses.
 func (g *Graph) drop(c *class) {
+	c.dropped = true
 	for len(c.matchers) > 0 {
 		l := c.matchers[len(c.matchers)-1]
 		g.unlink(l.matcher, l.at)
@@ -173,6 +175,12 @@ func (g *Graph) revive(c *class) {
 	if c.idle {
 		g.unlist(c)
 	}
+}
+
+// refresh makes an idle class the most recently used one.
+func (g *Graph) refresh(c *class) {
+	g.revive(c)
+	g.retire(c)
 }
 
 // unlist takes c out of the idle list.

@@ -33,7 +33,7 @@ func (p *Profile) EvaluateWithin(ctx context.Context, pod *berth.Pod, within *to
 	if err != nil {
 		return err
 	}
-	e := p.filtered(cl, pod)
+	e := p.filtered(cl, pod, pod.NodeName)
 	if within != nil {
 		e.restrict(within)
 	}
@@ -97,7 +97,7 @@ func (p *Profile) Feasible(pod *berth.Pod, set *topology.NodeSet) error {
 	if err != nil {
 		return err
 	}
-	e := p.filtered(cl, pod)
+	e := p.filtered(cl, pod, pod.NodeName)
 	set.Clear()
 	for i := range e.feasible {
 		for n := range e.nodes(&e.feasible[i]) {

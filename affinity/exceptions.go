@@ -96,7 +96,7 @@ func (x *exceptions) topOf(c *columns, h *group) standing {
 			q[p], q[k] = q[k], q[p]
 			p = k
 		}
-		for child := 4*i + 1; child < min(4*i+5, len(h.heap)); child++ {
+		for child := arity*i + 1; child < min(arity*i+1+arity, len(h.heap)); child++ {
 			q = append(q, int32(child))
 			for k := len(q) - 1; k > 0 && before(k, (k-1)/2); k = (k - 1) / 2 { // sift up
 				q[k], q[(k-1)/2] = q[(k-1)/2], q[k]

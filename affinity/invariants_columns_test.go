@@ -95,7 +95,7 @@ func (w *walker) column(c *columns) {
 				w.fault("node %d is at %+v, not at %d of group %d", s.node, sl, at, gr)
 			}
 			w.equal("order of a node in a heap", s.order, g.nodes[s.node].order)
-			if parent := (at - 1) / 4; at > 0 && g.beats(s, h.heap[parent]) {
+			if parent := (at - 1) / arity; at > 0 && g.beats(s, h.heap[parent]) {
 				w.fault("node %d stands below node %d", s.node, h.heap[parent].node)
 			}
 		}

@@ -24,6 +24,10 @@ type pod struct {
 
 const noStart = -1 << 63
 
+// fewPods is the number of pods that a node gets room for with the first: most get several, and growing one by one costs more than
+// the rest of a binding.
+const fewPods = 8
+
 func (g *Graph) keyOf(p podID) berth.PodKey {
 	return berth.PodKey{Namespace: g.nsNames[g.pods[p].ns], Name: g.pods[p].name}
 }
@@ -34,7 +38,7 @@ func (g *Graph) lookup(k berth.PodKey) (podID, bool) {
 	if !ok {
 		return 0, false
 	}
-	return g.podByKey.get(g.pods, ns, k.Name)
+	return g.podByKey.get(g.pods, g.podByKey.hash(ns, k.Name), ns, k.Name)
 }
 
 func (g *Graph) namespaceID(name string) int32 {
@@ -63,25 +67,27 @@ func (g *Graph) Bind(p *berth.Pod, node string) error {
 	if !ok {
 		return fmt.Errorf("%w: %q", ErrUnknownNode, node)
 	}
-	return g.bind(p, c, n)
+	w := g.prepared(p, c)
+	return g.bind(&w, n)
 }
 
-func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
-	if _, ok := g.podByKey.get(g.pods, c.ns, p.Name); ok {
-		return fmt.Errorf("%w: %v", ErrPodExists, p.Key())
+func (g *Graph) bind(w *Prepared, n topology.NodeID) error {
+	c := w.class
+	if _, ok := g.podByKey.get(g.pods, w.hash, c.ns, w.name); ok {
+		return fmt.Errorf("%w: %v", ErrPodExists, w.pod.Key())
 	}
-	if err := g.countable(p, c, n); err != nil {
+	if err := g.countable(w.pod, c, n); err != nil {
 		return err
 	}
 	var devices uint64
-	if p.GPU.Count > 0 {
+	if c.spec.GPU.Count > 0 {
 		var err error
-		if devices, err = g.devicesFor(p, n); err != nil {
+		if devices, err = g.devicesFor(w.pod, n); err != nil {
 			return err
 		}
 	}
 	if len(g.nominations) > 0 {
-		g.endNomination(p, c)
+		g.endNomination(w.pod, c)
 	}
 	var id podID
 	if f := len(g.freePods); f > 0 {
@@ -90,13 +96,12 @@ func (g *Graph) bind(p *berth.Pod, c *class, n topology.NodeID) error {
 		id = podID(len(g.pods))
 		g.pods = append(g.pods, pod{})
 	}
-	start := int64(noStart)
-	if !p.StartTime.IsZero() {
-		start = p.StartTime.UnixNano()
-	}
 	s := &g.nodes[n]
-	g.pods[id] = pod{p.Name, c.ns, c.id, n, int32(len(s.pods)), int32(len(c.pods)), start}
-	g.podByKey.add(g.pods, id)
+	g.pods[id] = pod{w.name, c.ns, c.id, n, int32(len(s.pods)), int32(len(c.pods)), w.start}
+	g.podByKey.Add(w.hash, id)
+	if s.pods == nil {
+		s.pods = make([]podID, 0, fewPods)
+	}
 	s.pods = append(s.pods, id)
 	g.revive(c)
 	c.pods = append(c.pods, id)
@@ -198,7 +203,8 @@ func (g *Graph) UpdatePod(p *berth.Pod) error {
 	if err := g.Release(p.Key()); err != nil {
 		return err
 	}
-	return g.bind(&next, g.classOf(&next), old.node)
+	w := g.prepared(&next, g.classOf(&next))
+	return g.bind(&w, old.node)
 }
 
 // occupy adds the pods of class c, d of them, to what is used on node n and to the counters. It is all that a rule sees

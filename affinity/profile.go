@@ -27,6 +27,7 @@ func (g *Graph) NewProfile(cfg ProfileConfig) (*Profile, error) {
 	}
 	p := &Profile{g: g, cfg: r, columns: make(map[string]*columns)}
 	p.fit, p.balanced = p.fitInPlace[:0], p.balancedInPlace[:0]
+	p.eval.feasible, p.eval.zeros = p.eval.feasibleInPlace[:0], p.eval.zerosInPlace[:]
 	for _, w := range r.FitResources {
 		p.fit = append(p.fit, g.scoredResource(w.Name, w.Weight))
 	}

@@ -28,12 +28,13 @@ func (p *Profile) PlaceRun(pod *berth.Pod, names []string) ([]Choice, error) {
 		if next.Name = name; name == "" {
 			return choices, berth.ValidatePod(&next).Err()
 		}
-		e := p.evaluate(cl, &next)
+		e := p.evaluate(cl, &next, next.NodeName)
 		c := e.best()
 		if c.Node == topology.None {
 			break
 		}
-		if err := p.g.bind(&next, cl, c.Node); err != nil {
+		w := p.g.prepared(&next, cl)
+		if err := p.g.bind(&w, c.Node); err != nil {
 			return choices, err
 		}
 		choices = append(choices, c)

@@ -106,6 +106,25 @@ func TestKnownClassAllocatesNothing(t *testing.T) {
 			if allocs := testing.AllocsPerRun(1000, cycle); allocs != 0 {
 				t.Errorf("decide, bind and release allocate %v times", allocs)
 			}
+			w, err := g.Prepare(pod)
+			if err != nil {
+				t.Fatal(err)
+			}
+			prepared := func() {
+				choice, ok, err := p.BestPrepared(w)
+				if !ok || err != nil {
+					t.Fatal(ok, err)
+				}
+				if err := g.BindPrepared(w, g.Topology().Name(choice.Node)); err != nil {
+					t.Fatal(err)
+				}
+				if err := g.Release(pod.Key()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if allocs := testing.AllocsPerRun(1000, prepared); allocs != 0 {
+				t.Errorf("decide, bind and release of a prepared pod allocate %v times", allocs)
+			}
 			verdict := func() {
 				if _, err := p.Verdict(pod, "node-000000", nil); err != nil {
 					t.Fatal(err)

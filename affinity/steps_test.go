@@ -46,6 +46,7 @@ type stepper struct {
 	cfg      affinity.Config
 	follow   [2]int
 	regulars []berth.Pod
+	waiting  []*affinity.Prepared // for a decision, some since many steps
 	placed   int
 	err      error // of setting up
 }
@@ -305,16 +306,42 @@ func (s *stepper) regular() berth.Pod {
 	return p
 }
 
-// decide compares a decision and mostly binds the pod.
+// decide prepares a pod, and compares a decision on one of those that were prepared before, which it mostly binds.
 func (s *stepper) decide() error {
-	p := s.regular()
-	s.use(s.rng.IntN(len(s.configs)))
-	choice, err := s.check(&p)
-	if err != nil || choice.Feasible == 0 || s.rng.IntN(4) == 0 {
+	next := s.regular()
+	w, err := s.graph.Prepare(&next)
+	if err != nil {
 		return err
 	}
+	s.waiting = append(s.waiting, w)
+	if len(s.waiting) < 4 {
+		return nil
+	}
+	i := s.rng.IntN(len(s.waiting))
+	w = s.waiting[i]
+	s.waiting = slices.Delete(s.waiting, i, i+1)
+	s.use(s.rng.IntN(len(s.configs)))
+	choice, err := s.check(w.Pod())
+	if err != nil {
+		return err
+	}
+	if again, ok, err := s.profile.BestPrepared(w); err != nil || again != choice || ok != (choice.Feasible > 0) {
+		return fmt.Errorf("prepared: %+v %v %w, else %+v", again, ok, err, choice)
+	}
+	if choice.Feasible == 0 || s.rng.IntN(4) == 0 {
+		return nil
+	}
+	p := *w.Pod()
 	p.NodeName = s.graph.Topology().Name(choice.Node)
-	return s.add(p)
+	switch err := s.graph.BindPrepared(w, p.NodeName); {
+	case errors.Is(err, affinity.ErrDevices):
+		return nil
+	case err != nil:
+		return err
+	}
+	p.GPU.Devices = s.graph.Devices(p.Key())
+	s.Pods = append(s.Pods, p)
+	return nil
 }
 
 // preempt compares a preemption; the recount after it shows whether the what-if was undone.

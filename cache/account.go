@@ -54,8 +54,8 @@ func (a *account) admit(p *berth.Pod) (devices uint64, err error) {
 	fits := a.milliCPU.Load()+r.MilliCPU <= ledger.MaxUsed && a.memory.Load()+r.Memory <= ledger.MaxUsed &&
 		a.ephemeral.Load()+r.EphemeralStorage <= ledger.MaxUsed &&
 		a.scored.MilliCPU+scored.MilliCPU <= ledger.MaxUsed && a.scored.Memory+scored.Memory <= ledger.MaxUsed
-	for name, amount := range r.Scalar {
-		fits = fits && a.scalars[name]+amount <= ledger.MaxUsed
+	if len(r.Scalar) > 0 {
+		fits = fits && a.admitScalars(r.Scalar)
 	}
 	if !fits {
 		return 0, fmt.Errorf("%w: pod %v on node %q", affinity.ErrAmount, p.Key(), p.NodeName)
@@ -69,6 +69,15 @@ func (a *account) admit(p *berth.Pod) (devices uint64, err error) {
 	return devices, nil
 }
 
+func (a *account) admitScalars(request map[string]int64) bool {
+	for name, amount := range request {
+		if a.scalars[name]+amount > ledger.MaxUsed {
+			return false
+		}
+	}
+	return true
+}
+
 // charge takes what a pod with these devices requests; with sign -1 it gives it back.
 func (a *account) charge(p *berth.Pod, devices uint64, sign int64) {
 	r, scored := &p.Requests, p.ScoreRequests()
@@ -80,15 +89,23 @@ func (a *account) charge(p *berth.Pod, devices uint64, sign int64) {
 	}
 	a.scored.MilliCPU += sign * scored.MilliCPU
 	a.scored.Memory += sign * scored.Memory
-	for name, amount := range r.Scalar {
-		if a.scalars == nil {
-			a.scalars = make(map[string]int64, len(r.Scalar))
-		}
+	if len(r.Scalar) > 0 {
+		a.chargeScalars(r.Scalar, sign)
+	}
+	if devices != 0 {
+		a.gpus.Hold(devices, sign*p.GPU.Milli)
+	}
+}
+
+func (a *account) chargeScalars(request map[string]int64, sign int64) {
+	if a.scalars == nil {
+		a.scalars = make(map[string]int64, len(request))
+	}
+	for name, amount := range request {
 		if a.scalars[name] += sign * amount; a.scalars[name] == 0 {
 			delete(a.scalars, name)
 		}
 	}
-	a.gpus.Hold(devices, sign*p.GPU.Milli)
 }
 
 // regrade gives the node the GPUs of a new spec, or says which pod holds one that would be gone.

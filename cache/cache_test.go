@@ -297,7 +297,12 @@ func TestUseFromManyGoroutines(t *testing.T) {
 					t.Error("can't add", name)
 				}
 				p := pod(fmt.Sprintf("w%d-p%d", w, i), name, 10)
-				_, err := r.Decide(p, func(*berth.Pod) (string, error) { return name, nil })
+				var err error
+				if i%2 == 0 {
+					_, err = r.Decide(p, func(*berth.Pod) (string, error) { return name, nil })
+				} else {
+					err = decideOn(r, prepared(t, r, p), name)
+				}
 				if err == nil {
 					err = c.AddPod(p)
 				}

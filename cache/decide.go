@@ -2,9 +2,9 @@ package cache
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/affinity"
 )
 
 // Decide decides on one pod and commits the decision as an assumed pod, on the latest state. As long as the node that decide returns
@@ -15,11 +15,49 @@ func (r *Replica) Decide(pod *berth.Pod, decide func(*berth.Pod) (node string, e
 	if err := r.Sync(); err != nil {
 		return "", err
 	}
-	if len(r.promises) == 0 && len(r.hidden) == 0 && !r.cache.cfg.ProfilerLabels {
-		if node, done, err := r.decideAlone(pod, decide); done {
+	if r.plain() {
+		node, err := decide(pod)
+		if err != nil {
+			return "", err
+		}
+		w, err := r.prepare(pod)
+		if err != nil {
+			return "", err
+		}
+		if done, err := r.placeAlone(&w, node); done {
 			return node, err
 		}
 	}
+	return r.decideAmongOthers(pod, decide)
+}
+
+// DecidePrepared is Decide for a prepared pod.
+func (r *Replica) DecidePrepared(w *Prepared, decide func(*affinity.Prepared) (node string, err error)) (node string, err error) {
+	if err := r.Sync(); err != nil {
+		return "", err
+	}
+	if r.plain() {
+		node, err := decide(&w.Prepared)
+		if err != nil {
+			return "", err
+		}
+		if err := r.take(w); err != nil {
+			return "", err
+		}
+		if done, err := r.placeAlone(w, node); done {
+			return node, err
+		}
+	}
+	return r.decideAmongOthers(w.Pod(), func(*berth.Pod) (string, error) { return decide(&w.Prepared) })
+}
+
+// plain reports whether a placement is all that a commit has to see to.
+func (r *Replica) plain() bool {
+	return len(r.promises) == 0 && len(r.hidden) == 0 && !r.cache.cfg.ProfilerLabels
+}
+
+// decideAmongOthers decides in a transaction, again and again as long as others change the cache meanwhile so that it can't be committed.
+func (r *Replica) decideAmongOthers(pod *berth.Pod, decide func(*berth.Pod) (node string, err error)) (node string, err error) {
 	t, err := r.Begin()
 	if err != nil {
 		return "", err
@@ -47,68 +85,65 @@ func (r *Replica) Decide(pod *berth.Pod, decide func(*berth.Pod) (node string, e
 	return "", err
 }
 
-// decideAlone decides and commits if nobody changes the cache meanwhile; otherwise it reports false, and nothing is changed. It is the
+// placeAlone binds and commits if nobody has changed the cache meanwhile; otherwise it reports false, and nothing is changed. It is the
 // same as the general way, without what a transaction needs to be undone and to be made again: a scheduler that decides now and then
 // finds none of the code in the CPU's caches, so that every line that it does not run is time saved.
-func (r *Replica) decideAlone(pod *berth.Pod, decide func(*berth.Pod) (node string, err error)) (node string, done bool, err error) {
-	if node, err = decide(pod); err != nil {
-		return "", true, err
+func (r *Replica) placeAlone(w *Prepared, node string) (done bool, err error) {
+	if err := r.graph.BindPrepared(&w.Prepared, node); err != nil {
+		return true, fromGraph(err)
 	}
-	if err := r.graph.Bind(pod, node); err != nil {
-		return "", true, fromGraph(err)
-	}
-	p := &placement{pod: *pod}
+	p := w.placement
 	p.pod.NodeName = node
-	if pod.GPU.Count > 0 {
-		p.pod.GPU.Devices = r.graph.Devices(pod.Key())
+	if p.pod.GPU.Count > 0 {
+		p.pod.GPU.Devices = r.graph.Devices(w.key)
 	}
-	if done, err = r.enter(p); done {
-		return node, true, nil
+	if done, err = r.enter(w); done {
+		return true, nil
 	}
-	if undo := r.graph.Release(pod.Key()); undo != nil { // it was bound just now
+	if undo := r.graph.Release(w.key); undo != nil { // it was bound just now
 		r.broken = true
-		return "", true, undo
+		return true, undo
 	}
-	return "", err != nil, err
-}
-
-// placement is a pod that was placed by a decision and its entry, in one piece of memory.
-type placement struct {
-	pod   berth.Pod
-	entry podEntry
+	return err != nil, err
 }
 
 // enter makes a placement in the cache that the graph has made, unless the cache has changed; then it reports false. The locks
 // are those of any commit, in the same order.
-func (r *Replica) enter(p *placement) (bool, error) {
-	c, n := r.cache, r.entry(p.pod.NodeName)
-	w := podWork{c: c, key: p.pod.Key(), node: n, fresh: &p.entry}
-	w.hash = c.hash(&w.key)
-	w.stripe = c.stripeOf(w.hash)
+func (r *Replica) enter(w *Prepared) (done bool, err error) {
+	c, n := r.cache, r.entry(w.placement.pod.NodeName)
+	st := c.stripeOf(w.hash)
 	c.turn.RLock()
-	defer c.turn.RUnlock()
-	w.stripe.Lock()
-	defer w.stripe.Unlock()
+	st.Lock()
 	s := n.shard.Load()
 	s.Lock()
-	defer s.Unlock()
-	if n.dead || n.shard.Load() != s {
-		clear(r.entries) // the node went, or moved
-		return false, nil
+	c.journal.mu.Lock()
+	switch {
+	case n.dead || n.shard.Load() != s: // the node went, or moved
+		clear(r.entries)
+	case c.Version() == r.version:
+		// So the cache knows no such pod and no promise to it, for the replica does not.
+		done, err = r.enterLocked(w, st, n)
 	}
-	j := &c.journal
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.version.Load() != r.version {
-		return false, nil
-	}
-	// As the versions are the same, the cache knows no such pod and no promise to it, for the replica does not.
-	e, err := w.assume(&p.pod, time.Time{})
+	c.journal.mu.Unlock()
+	s.Unlock()
+	st.Unlock()
+	c.turn.RUnlock()
+	return done, err
+}
+
+func (r *Replica) enterLocked(w *Prepared, st *stripe, n *nodeEntry) (bool, error) {
+	pod, e := &w.placement.pod, &w.placement.entry
+	devices, err := n.admit(pod)
 	if err != nil {
 		r.broken = true
 		return false, disagreement(err)
 	}
-	j.enter(e)
+	*e = podEntry{key: w.key, spec: holding(pod, devices), devices: devices, assumed: true}
+	n.charge(e.spec, devices, +1)
+	st.pods.Add(w.hash, e)
+	n.attach(e)
+	r.cache.journal.enter(Event{Kind: PodAssumed, Pod: e.spec})
+	w.placement = nil // it is the cache's now
 	r.version++
 	return true, nil
 }

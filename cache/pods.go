@@ -113,7 +113,6 @@ type podWork struct {
 	stripe *stripe
 	old    *podEntry  // nil if the pod is not placed
 	node   *nodeEntry // that it shall be on; nil if that is not said
-	fresh  *podEntry  // memory for the entry of a pod that is not placed yet; nil to take some
 	// promise is the pod's, nil if there is none.
 	promise *promise
 }
@@ -254,10 +253,7 @@ func (w *podWork) put(pod *berth.Pod) error {
 		n.charge(pod, devices, +1)
 	}
 	if old == nil {
-		if w.old = w.fresh; w.old == nil {
-			w.old = &podEntry{}
-		}
-		w.old.key = w.key
+		w.old = &podEntry{key: w.key}
 		w.stripe.pods.Add(w.hash, w.old)
 		n.attach(w.old)
 	} else if old.node != n {

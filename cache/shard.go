@@ -137,7 +137,13 @@ type promise struct {
 	serial uint64
 }
 
+// fewPods is the number of pods that a node gets room for with the first.
+const fewPods = 8
+
 func (n *nodeEntry) attach(e *podEntry) {
+	if n.pods == nil {
+		n.pods = make([]*podEntry, 0, fewPods)
+	}
 	e.node, e.index = n, len(n.pods)
 	n.pods = append(n.pods, e)
 }

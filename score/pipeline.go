@@ -136,6 +136,20 @@ func (p *Pipeline) Decide(pod *berth.Pod) (Decision, error) {
 		return p.decide(context.Background(), pod)
 	}
 	choice, ok, err := p.profile.Best(pod)
+	return p.decision(pod, &choice, ok, err)
+}
+
+// DecidePrepared is Decide for a pod that Graph.Prepare has prepared. With built-in scores alone it does not read the spec.
+func (p *Pipeline) DecidePrepared(w *affinity.Prepared) (Decision, error) {
+	if p.hasPlugins() {
+		return p.decide(context.Background(), w.Pod())
+	}
+	choice, ok, err := p.profile.BestPrepared(w)
+	return p.decision(w.Pod(), &choice, ok, err)
+}
+
+// decision is that of the built-in rules and scores.
+func (p *Pipeline) decision(pod *berth.Pod, choice *affinity.Choice, ok bool, err error) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}

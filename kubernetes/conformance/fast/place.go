@@ -4,20 +4,42 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/affinity"
+	"github.com/berth-go/berth/cache"
+	"github.com/berth-go/berth/kubernetes/conformance"
 )
 
-// Prepare takes in the pod that is decided on next, as a queue does.
-func (s *Scheduler) Prepare(pod *v1.Pod) (err error) {
-	s.next, err = s.converter.Pod(pod)
-	return err
+// waiting is a prepared pod.
+type waiting struct {
+	s *Scheduler
+	w *cache.Prepared
 }
 
-// Decide decides where the prepared pod goes.
-func (s *Scheduler) Decide() (node string, err error) { return s.decide(s.next) }
+// Prepare takes in a pod, as a queue does.
+func (s *Scheduler) Prepare(pod *v1.Pod) (conformance.Waiting, error) {
+	p, err := s.converter.Pod(pod)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.replica.Prepare(p)
+	if err != nil {
+		return nil, err
+	}
+	return &waiting{s, w}, nil
+}
 
-// Assume puts the prepared pod on a node, as a scheduler among several would.
-func (s *Scheduler) Assume(node string) error {
-	_, err := s.replica.Decide(s.next, func(*berth.Pod) (string, error) { return node, nil })
+// Decide brings the replica up to date and decides on it.
+func (w *waiting) Decide() (node string, err error) {
+	if err := w.s.catchUp(); err != nil {
+		return "", err
+	}
+	d, err := w.s.pipeline.DecidePrepared(&w.w.Prepared)
+	return d.Node, err
+}
+
+// Assume puts the pod on a node, as a scheduler among several would.
+func (w *waiting) Assume(node string) error {
+	_, err := w.s.replica.DecidePrepared(w.w, func(*affinity.Prepared) (string, error) { return node, nil })
 	return err
 }
 

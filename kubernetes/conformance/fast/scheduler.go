@@ -24,8 +24,6 @@ type Scheduler struct {
 	// waiting are the pods that have no node.
 	waiting map[berth.PodKey]*berth.Pod
 	scratch affinity.Evaluation
-	// next is the pod that is decided on next; see Prepare.
-	next *berth.Pod
 	// whatIf is true if answers are given inside txn, which is nil while none is open; tried counts what was tried.
 	whatIf bool
 	txn    *cache.Txn

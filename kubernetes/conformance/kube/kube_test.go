@@ -155,18 +155,20 @@ func TestFirstRanked(t *testing.T) {
 func TestDecideIsAmongTheBest(t *testing.T) {
 	s := open(t, &conformance.Cluster{Nodes: []*v1.Node{node("a", "4"), node("b", "8"), node("c", "8")}})
 	for i := range 10 {
-		if err := s.Prepare(pod(string(rune('p'+i)), "", "1")); err != nil {
-			t.Fatal(err)
-		}
-		best, err := s.Best()
+		p := pod(string(rune('p'+i)), "", "1")
+		w, err := s.Prepare(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		on, err := s.Decide()
+		best, err := s.Best(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		on, err := w.Decide()
 		if err != nil || !slices.Contains(best, on) {
 			t.Fatalf("decided on %q, best are %v (%v)", on, best, err)
 		}
-		if err := s.Assume(on); err != nil {
+		if err := w.Assume(on); err != nil {
 			t.Fatal(err)
 		}
 	}

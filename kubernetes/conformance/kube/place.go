@@ -8,32 +8,40 @@ import (
 	"github.com/berth-go/berth/kubernetes/conformance"
 )
 
-// Prepare takes in the pod that is decided on next, as the queue does.
-func (s *Scheduler) Prepare(pod *v1.Pod) error {
-	info, err := framework.NewPodInfo(pod)
-	s.next = &framework.QueuedPodInfo{PodInfo: info}
-	return err
+// waiting is a pod as it lies in the queue.
+type waiting struct {
+	s   *Scheduler
+	pod *framework.QueuedPodInfo
 }
 
-// Decide decides where the prepared pod goes: a snapshot of the cache, then the decision, as in the scheduler's own cycle.
-func (s *Scheduler) Decide() (node string, err error) {
+// Prepare takes in a pod, as the queue does.
+func (s *Scheduler) Prepare(pod *v1.Pod) (conformance.Waiting, error) {
+	info, err := framework.NewPodInfo(pod)
+	if err != nil {
+		return nil, err
+	}
+	return &waiting{s, &framework.QueuedPodInfo{PodInfo: info}}, nil
+}
+
+// Decide makes a snapshot of the cache and decides on it, as in the scheduler's own cycle.
+func (w *waiting) Decide() (node string, err error) {
+	s := w.s
 	if err := s.inner.Cache.UpdateSnapshot(s.logger, s.snapshot); err != nil {
 		return "", err
 	}
-	result, err := s.inner.SchedulePod(s.ctx, s.framework, framework.NewCycleState(), s.next)
+	result, err := s.inner.SchedulePod(s.ctx, s.framework, framework.NewCycleState(), w.pod)
 	return result.SuggestedHost, err
 }
 
-// Assume puts the prepared pod on a node.
-func (s *Scheduler) Assume(node string) error {
-	assumed := s.next.Pod.DeepCopy()
+// Assume puts the pod on a node.
+func (w *waiting) Assume(node string) error {
+	assumed := w.pod.Pod.DeepCopy()
 	assumed.Spec.NodeName = node
-	return s.Apply(conformance.Change{AssumePod: assumed})
+	return w.s.Apply(conformance.Change{AssumePod: assumed})
 }
 
-// Best returns all nodes of the highest total score for the prepared pod, with all nodes scored.
-func (s *Scheduler) Best() ([]string, error) {
-	pod := s.next.Pod
+// Best returns all nodes of the highest total score for a pod, with all nodes scored.
+func (s *Scheduler) Best(pod *v1.Pod) ([]string, error) {
 	f, err := s.filter(pod)
 	if err != nil {
 		return nil, err

@@ -40,8 +40,6 @@ type Scheduler struct {
 	assumed map[string]*v1.Pod
 	budgets []*policyv1.PodDisruptionBudget
 	gates   map[string]bool
-	// next is the pod that is decided on next; see Prepare.
-	next *framework.QueuedPodInfo
 }
 
 // Option changes how the scheduler decides.

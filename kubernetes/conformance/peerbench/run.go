@@ -14,19 +14,15 @@ import (
 // Peer is a scheduler that is measured.
 type Peer interface {
 	Apply(conformance.Change) error
-	// Prepare takes in the pod that is placed next, as when it enters the queue.
-	Prepare(pod *v1.Pod) error
-	// Decide says where the prepared pod goes.
-	Decide() (node string, err error)
-	// Assume puts the prepared pod on a node.
-	Assume(node string) error
+	// Prepare takes in a pod, as when it enters the queue.
+	Prepare(pod *v1.Pod) (conformance.Waiting, error)
 }
 
 // Judge says which nodes are best.
 type Judge interface {
 	Peer
-	// Best returns all nodes of the highest total score for the prepared pod.
-	Best() ([]string, error)
+	// Best returns all nodes of the highest total score for a pod.
+	Best(pod *v1.Pod) ([]string, error)
 }
 
 // Config says how large and how long.
@@ -49,6 +45,8 @@ type Result struct {
 	Name string
 	// P50 and P99 are of the time of a decision.
 	P50, P99 time.Duration
+	// CycleP50 is the median of the time of a decision with the placement that follows it.
+	CycleP50 time.Duration
 	// NodeBytes and PodBytes are the heap for each node and each pod at the start.
 	NodeBytes, PodBytes int64
 }
@@ -76,28 +74,44 @@ func Run(s *Shape, cfg Config, entries []Entry) (*Outcome, error) {
 			return nil, fmt.Errorf("peerbench: %s: %w", e.Name, err)
 		}
 	}
-	times := make([][]time.Duration, len(entries))
-	for i := range cfg.Warmup + cfg.Decisions {
-		took, agreed, err := decide(peers, s.waiting(i))
-		if err != nil {
-			return nil, fmt.Errorf("peerbench: %s: decision %d: %w", s.Name, i, err)
+	next, err := enqueue(peers, s.waiting(0))
+	times := make([]times, len(entries))
+	for i := 0; err == nil && i < cfg.Warmup+cfg.Decisions; i++ {
+		turn := next
+		if next, err = enqueue(peers, s.waiting(i+1)); err != nil {
+			break
 		}
-		if i < cfg.Warmup {
-			continue
+		var agreed bool
+		if agreed, err = turn.decide(); err == nil && i >= cfg.Warmup {
+			for j := range times {
+				times[j].add(turn.decisions[j], turn.placements[j])
+			}
+			if agreed {
+				out.Agreed++
+			}
 		}
-		for j := range took {
-			times[j] = append(times[j], took[j])
-		}
-		if agreed {
-			out.Agreed++
-		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("peerbench: %s: %w", s.Name, err)
 	}
 	for i := range times {
-		slices.Sort(times[i])
-		out.Results[i].P50 = times[i][len(times[i])/2]
-		out.Results[i].P99 = times[i][len(times[i])*99/100]
+		times[i].report(&out.Results[i])
 	}
 	return out, nil
+}
+
+// times are those of the decisions of a peer, without and with the placements.
+type times struct{ decisions, cycles []time.Duration }
+
+func (t *times) add(decision, placement time.Duration) {
+	t.decisions, t.cycles = append(t.decisions, decision), append(t.cycles, decision+placement)
+}
+
+func (t *times) report(r *Result) {
+	slices.Sort(t.decisions)
+	slices.Sort(t.cycles)
+	r.P50, r.P99 = t.decisions[len(t.decisions)/2], t.decisions[len(t.decisions)*99/100]
+	r.CycleP50 = t.cycles[len(t.cycles)/2]
 }
 
 // fill puts the nodes and the placed pods of a shape into a peer and measures what heap they take.
@@ -128,11 +142,11 @@ func fill(p Peer, s *Shape, cfg Config, r *Result) error {
 // look lets the peer make up its mind about the cluster, so that what it keeps for that is there. That no node may be
 // feasible yet is no fault.
 func look(p Peer, s *Shape) error {
-	if err := p.Prepare(s.waiting(0)); err != nil {
-		return err
+	w, err := p.Prepare(s.waiting(0))
+	if err == nil {
+		_, _ = w.Decide()
 	}
-	_, _ = p.Decide()
-	return nil
+	return err
 }
 
 func heap() int64 {
@@ -143,35 +157,53 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// decide lets each peer decide on the pod and put it where the first one chose.
-func decide(peers []Peer, pod *v1.Pod) (took []time.Duration, agreed bool, err error) {
-	took = make([]time.Duration, len(peers))
-	var chosen string
+// turn is a pod that waits in the queues of all peers, and then how long each took for it.
+type turn struct {
+	pod                   *v1.Pod
+	peers                 []Peer
+	waiting               []conformance.Waiting
+	decisions, placements []time.Duration
+}
+
+// enqueue puts a pod into the queues. The pod before it is not decided on yet: what a peer finds out about the pod now, it will have to
+// fetch again after the others have decided on that.
+func enqueue(peers []Peer, pod *v1.Pod) (*turn, error) {
+	t := &turn{pod: pod, peers: peers, decisions: make([]time.Duration, len(peers)), placements: make([]time.Duration, len(peers))}
 	for i, p := range peers {
-		if err := p.Prepare(pod); err != nil {
-			return nil, false, err
-		}
-		start := time.Now()
-		node, err := p.Decide()
-		took[i] = time.Since(start)
+		w, err := p.Prepare(pod)
 		if err != nil {
-			return nil, false, fmt.Errorf("peer %d: %w", i, err)
+			return nil, fmt.Errorf("pod %s: peer %d: %w", pod.Name, i, err)
+		}
+		t.waiting = append(t.waiting, w)
+	}
+	return t, nil
+}
+
+// decide lets each peer decide on the pod and put it where the first one chose.
+func (t *turn) decide() (agreed bool, err error) {
+	var chosen string
+	for i, w := range t.waiting {
+		start := time.Now()
+		node, err := w.Decide()
+		t.decisions[i] = time.Since(start)
+		if err != nil {
+			return false, fmt.Errorf("pod %s: peer %d: %w", t.pod.Name, i, err)
 		}
 		if i == 0 {
 			chosen = node
 		}
-		if judge, ok := p.(Judge); ok && !agreed {
-			best, err := judge.Best()
+		if judge, ok := t.peers[i].(Judge); ok && !agreed {
+			best, err := judge.Best(t.pod)
 			if err != nil {
-				return nil, false, fmt.Errorf("peer %d: %w", i, err)
+				return false, fmt.Errorf("pod %s: peer %d: %w", t.pod.Name, i, err)
 			}
 			agreed = slices.Contains(best, chosen)
 		}
 		start = time.Now()
-		if err := p.Assume(chosen); err != nil {
-			return nil, false, fmt.Errorf("peer %d: %w", i, err)
+		if err := w.Assume(chosen); err != nil {
+			return false, fmt.Errorf("pod %s: peer %d: %w", t.pod.Name, i, err)
 		}
-		took[i] += time.Since(start)
+		t.placements[i] = time.Since(start)
 	}
-	return took, agreed, nil
+	return agreed, nil
 }

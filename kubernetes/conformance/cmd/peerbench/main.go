@@ -4,8 +4,10 @@
 //
 // For each shape it prints the median and the 99th percentile of the time of a decision: kube-scheduler's when it looks at
 // all nodes, its own with its default sampling, and berth's, which always looks at all; how many times berth's median goes
-// into the others; the heap for each node and each pod; and how many of berth's decisions were among the nodes that
-// kube-scheduler rates best when it looks at all. The last line sums that up. The exit status is 1 unless all agree.
+// into the others; then the same medians and ratios of a cycle, which is the decision and the placement after it;
+// the heap for each node and each pod; and how many of berth's decisions were among the nodes that
+// kube-scheduler rates best when it looks at all. The last two lines sum that up, cycles first. The exit status is 1 unless all
+// agree.
 package main
 
 import (
@@ -104,10 +106,10 @@ func entries(sample string) []peerbench.Entry {
 
 // run runs the shapes, prints a table and says whether all decisions agreed.
 func run(shapes []peerbench.Shape, cfg peerbench.Config, sample string) (bool, error) {
-	const layout = "%-24s%10s%10s%12s%10s%10s%10s%10s%14s%13s%8s%14s%8s%10s\n"
+	const layout = "%-24s%10s%10s%12s%10s%10s%10s%10s%14s%13s%10s%14s%13s%8s%14s%8s%10s\n"
 	fmt.Printf(layout, "shape", "all p50", "p99", "default p50", "p99", "berth p50", "p99", "all/berth", "default/berth",
-		"kube B/node", "B/pod", "berth B/node", "B/pod", "agree")
-	var all, def ratios
+		"berth cycle", "all/berth", "default/berth", "kube B/node", "B/pod", "berth B/node", "B/pod", "agree")
+	var all, def, allCycles, defCycles ratios
 	agreed, decisions := 0, 0
 	for i := range shapes {
 		o, err := peerbench.Run(&shapes[i], cfg, entries(sample))
@@ -116,18 +118,22 @@ func run(shapes []peerbench.Shape, cfg peerbench.Config, sample string) (bool, e
 		}
 		agreed, decisions = agreed+o.Agreed, decisions+o.Decisions
 		berth, kubeAll := o.Results[0], o.Results[1]
-		row := []any{shapes[i].Name, "-", "-", "-", "-", short(berth.P50), short(berth.P99), "-", "-",
+		row := []any{shapes[i].Name, "-", "-", "-", "-", short(berth.P50), short(berth.P99), "-", "-", short(berth.CycleP50), "-", "-",
 			fmt.Sprint(kubeAll.NodeBytes), fmt.Sprint(kubeAll.PodBytes), fmt.Sprint(berth.NodeBytes), fmt.Sprint(berth.PodBytes),
 			fmt.Sprintf("%d/%d", o.Agreed, o.Decisions)}
 		if sample != "default" {
-			row[1], row[2], row[7] = short(kubeAll.P50), short(kubeAll.P99), all.add(kubeAll, berth)
+			row[1], row[2], row[7] = short(kubeAll.P50), short(kubeAll.P99), all.add(kubeAll.P50, berth.P50)
+			row[10] = allCycles.add(kubeAll.CycleP50, berth.CycleP50)
 		}
 		if sample != "all" {
 			kubeDefault := o.Results[2]
-			row[3], row[4], row[8] = short(kubeDefault.P50), short(kubeDefault.P99), def.add(kubeDefault, berth)
+			row[3], row[4], row[8] = short(kubeDefault.P50), short(kubeDefault.P99), def.add(kubeDefault.P50, berth.P50)
+			row[11] = defCycles.add(kubeDefault.CycleP50, berth.CycleP50)
 		}
 		fmt.Printf(layout, row...)
 	}
+	fmt.Printf("cycles: geomean all=%s default=%s worst-all=%s worst-default=%s\n",
+		allCycles.geomean(), defCycles.geomean(), allCycles.worst(), defCycles.worst())
 	fmt.Printf("geomean all=%s default=%s worst-all=%s worst-default=%s agree=%s%%\n",
 		all.geomean(), def.geomean(), all.worst(), def.worst(), percent(agreed, decisions))
 	return agreed == decisions, nil
@@ -151,8 +157,8 @@ func percent(part, whole int) string {
 // ratios are how many times berth's median goes into another's, by shape.
 type ratios []float64
 
-func (r *ratios) add(other, berth peerbench.Result) string {
-	*r = append(*r, float64(other.P50)/float64(max(berth.P50, 1)))
+func (r *ratios) add(other, berth time.Duration) string {
+	*r = append(*r, float64(other)/float64(max(berth, 1)))
 	return format((*r)[len(*r)-1])
 }
 

@@ -1,0 +1,54 @@
+package cache
+
+import (
+	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/affinity"
+)
+
+// Prepared is a pod that waits for the decision of a replica, with what can be found out and got ready before it: what the
+// graph knows of pods like it, its place among the pods of the cache, and the memory that it takes there. Make one with
+// Replica.Prepare. The pod must not be changed as long as it is in use, but for the GPUs that it is to get
+// (GPU.Devices).
+type Prepared struct {
+	affinity.Prepared
+	replica *Replica
+	key     berth.PodKey
+	hash    uint32
+	// placement is what the cache gets; nil once it has it.
+	placement *placement
+}
+
+// placement is a pod that was placed by a decision and its entry, in one piece of memory.
+type placement struct {
+	pod   berth.Pod
+	entry podEntry
+}
+
+// Prepare gets a pod ready for DecidePrepared, say when it enters a queue. It needs no release. The error is a *berth.Fault. O(spec).
+func (r *Replica) Prepare(pod *berth.Pod) (*Prepared, error) {
+	w, err := r.prepare(pod)
+	if err != nil {
+		return nil, err
+	}
+	return &w, nil
+}
+
+func (r *Replica) prepare(pod *berth.Pod) (Prepared, error) {
+	inner, err := r.graph.Prepare(pod)
+	if err != nil {
+		return Prepared{}, err
+	}
+	w := Prepared{Prepared: *inner, replica: r, key: pod.Key(), placement: &placement{pod: *pod}}
+	w.hash = r.cache.hash(&w.key)
+	return w, nil
+}
+
+// take makes w ready for r, if it was prepared by another replica or was placed before.
+func (r *Replica) take(w *Prepared) (err error) {
+	if w.replica != r {
+		*w, err = r.prepare(w.Pod())
+	} else if w.placement == nil {
+		w.placement = &placement{pod: *w.Pod()}
+	}
+	return err
+}
