@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/berth-go/berth"
-	"github.com/berth-go/berth/topology"
 )
 
 type (
@@ -191,35 +190,6 @@ func (g *Graph) unlist(c *class) {
 	g.idleLen--
 }
 
-// contribute counts d pods of c on node n: the counters of the terms that match them, and their own terms. Its cost does
-// not depend on the number of nodes or pods.
-func (g *Graph) contribute(c *class, n topology.NodeID, d int32) {
-	for _, l := range c.matchers {
-		for _, ctr := range l.matcher.counters {
-			ctr.add(g, n, d)
-		}
-	}
-	for i := range c.owned {
-		t := &c.owned[i]
-		o := t.owners
-		v := g.x.Value(n, o.key)
-		if v == topology.NoValue {
-			continue
-		}
-		bound := g.x.ValueCap(o.key)
-		switch t.kind {
-		case antiTerm:
-			o.anti.add(v, d, bound)
-			o.antiPods += int(d)
-		case hardTerm:
-			o.hard.add(v, d, bound)
-		case softTerm:
-			o.soft.add(v, d*t.weight, bound)
-		}
-		g.touchDomain(topology.Domain{Key: o.key, Value: v})
-	}
-}
-
 // cloneSpec copies the part of p that makes its class.
 func cloneSpec(p *berth.Pod) berth.Pod {
 	c := *p
@@ -325,4 +295,20 @@ func cloneWeightedTerms(ts []berth.WeightedPodAffinityTerm) []berth.WeightedPodA
 		ts[i].PodAffinityTerm = clonePodTerm(ts[i].PodAffinityTerm)
 	}
 	return ts
+}
+
+// validClass checks p and returns its class.
+func (g *Graph) validClass(p *berth.Pod) (*class, error) {
+	g.enc.class(p)
+	if c := g.classByKey.get(g.enc.buf); c != nil && p.Name != "" && p.Namespace != "" {
+		// It was checked when it was new.
+		if c.idle {
+			g.refresh(c)
+		}
+		return c, nil
+	}
+	if err := berth.ValidatePod(p).Err(); err != nil {
+		return nil, err
+	}
+	return g.newClass(p), nil
 }

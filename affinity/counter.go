@@ -76,46 +76,6 @@ func (g *Graph) releaseCounter(c *counter) {
 	g.releaseMatcher(c.m)
 }
 
-// domain returns the domain in which pods on node n count, NoValue if in none.
-func (c *counter) domain(g *Graph, n topology.NodeID) topology.ValueID {
-	if c.key == perNode {
-		return topology.ValueID(n)
-	}
-	v := g.x.Value(n, c.key)
-	if v == topology.NoValue {
-		return c.missing
-	}
-	return v
-}
-
-func (c *counter) bound(g *Graph) int {
-	if c.key == perNode {
-		return g.x.Cap()
-	}
-	return g.x.ValueCap(c.key)
-}
-
-// add counts d more pods on node n.
-func (c *counter) add(g *Graph, n topology.NodeID, d int32) {
-	if c.eligible != nil && !c.eligible.set.Has(n) {
-		return
-	}
-	v := c.domain(g, n)
-	if v == topology.NoValue {
-		return
-	}
-	now := c.counts.add(v, d, c.bound(g))
-	c.total += int(d)
-	if c.stats != nil {
-		c.stats.move(v, now-d, now)
-	}
-	if c.key == perNode {
-		g.touch(n)
-	} else {
-		g.touchDomain(topology.Domain{Key: c.key, Value: v})
-	}
-}
-
 // eligibility is the set of the nodes that count for a spread constraint: they carry all of its keys and pass its
 // policies. It is shared by all constraints with the same.
 type eligibility struct {

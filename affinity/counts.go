@@ -27,40 +27,6 @@ func (c *counts) at(v topology.ValueID) int32 {
 	return c.sparse[v]
 }
 
-// add adds d to the number of v, of a key with the given bound on values, and returns the new number.
-func (c *counts) add(v topology.ValueID, d int32, bound int) int32 {
-	if c.dense == nil && (c.sparse == nil && bound <= smallBound || len(c.sparse)*denseFraction > bound) {
-		c.toDense(bound)
-	}
-	var was int32
-	if c.dense != nil {
-		if int(v) >= len(c.dense) {
-			c.dense = append(c.dense, make([]int32, max(bound, int(v)+1)-len(c.dense))...)
-		}
-		was = c.dense[v]
-		c.dense[v] = was + d
-	} else {
-		if c.sparse == nil {
-			c.sparse = make(map[topology.ValueID]int32)
-		}
-		was = c.sparse[v]
-		if was+d == 0 {
-			delete(c.sparse, v)
-		} else {
-			c.sparse[v] = was + d
-		}
-	}
-	if was == 0 && d != 0 {
-		c.used++
-	} else if was != 0 && was+d == 0 {
-		c.used--
-		if len(c.dense) > smallBound && c.used*denseFraction*4 < len(c.dense) {
-			c.toSparse()
-		}
-	}
-	return was + d
-}
-
 func (c *counts) toDense(bound int) {
 	c.dense = make([]int32, max(bound, 1))
 	for v, k := range c.sparse {

@@ -196,42 +196,5 @@ type dirtyLog struct {
 
 func (l *dirtyLog) end() int64 { return l.first + int64(len(l.nodes)) }
 
-// touch notes that pods of node n, or counts of its domains, changed.
-func (g *Graph) touch(n topology.NodeID) { g.log.add(n, false, 2*g.x.Cap()+1024) }
-
 // touchAll notes that anything of node n may have changed.
 func (g *Graph) touchAll(n topology.NodeID) { g.log.add(n, true, 2*g.x.Cap()+1024) }
-
-// add appends an entry; at the limit it forgets the older half.
-func (l *dirtyLog) add(n topology.NodeID, static bool, limit int) {
-	if l.paused {
-		return
-	}
-	if k := len(l.nodes); k > 0 && l.nodes[k-1] == n && l.end() > l.read {
-		if static { // nobody has seen the last entry yet
-			l.static[k-1], l.staticEnd = true, l.end()
-		}
-		return
-	}
-	if len(l.nodes) >= limit {
-		half := len(l.nodes) / 2
-		l.first += int64(half)
-		l.nodes = append(l.nodes[:0], l.nodes[half:]...)
-		l.static = append(l.static[:0], l.static[half:]...)
-	}
-	l.nodes = append(l.nodes, n)
-	l.static = append(l.static, static)
-	if static {
-		l.staticEnd = l.end()
-	}
-}
-
-// touchDomain notes that a count of the domain changed, for those who follow its key node by node.
-func (g *Graph) touchDomain(d topology.Domain) {
-	if int(d.Key) >= len(g.fine) || g.fine[d.Key] == 0 {
-		return
-	}
-	for n := range g.x.Nodes(d) {
-		g.touch(n)
-	}
-}

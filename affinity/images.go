@@ -89,24 +89,3 @@ const (
 	minImageBytes          = 23 << 20
 	maxImageBytesContainer = 1000 << 20
 )
-
-// imageScore rates how much of the pod's images node s holds, 0..100, each image scaled by the share of nodes that
-// hold it. O(images of pod * images of node).
-func (g *Graph) imageScore(s *nodeState, need *need) int64 {
-	if len(need.images) == 0 {
-		return 0
-	}
-	var sum int64
-	if s.extra != nil {
-		for _, id := range need.images {
-			for _, im := range s.extra.images {
-				if im.id == id {
-					spread := float64(g.images[id].nodes) / float64(g.x.Len())
-					sum += int64(float64(im.size) * spread)
-				}
-			}
-		}
-	}
-	most := maxImageBytesContainer * int64(len(need.images))
-	return 100 * (min(max(sum, minImageBytes), most) - minImageBytes) / (most - minImageBytes)
-}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/berth-go/berth"
-	"github.com/berth-go/berth/internal/ledger"
 )
 
 // need is what a pod takes of a node, compiled from its spec.
@@ -50,21 +49,6 @@ func (g *Graph) needOf(p *berth.Pod) need {
 	return n
 }
 
-// countable reports whether one more such pod keeps the sums on the node in range.
-func (n *need) countable(s *nodeState) bool {
-	if s.used.cpu+n.request.cpu > ledger.MaxUsed || s.used.memory+n.request.memory > ledger.MaxUsed ||
-		s.used.ephemeral+n.request.ephemeral > ledger.MaxUsed ||
-		s.scored.MilliCPU+n.scored.MilliCPU > ledger.MaxUsed || s.scored.Memory+n.scored.Memory > ledger.MaxUsed {
-		return false
-	}
-	for _, r := range n.scalars {
-		if sc := s.scalar(r.id); sc != nil && sc.used+r.amount > ledger.MaxUsed {
-			return false
-		}
-	}
-	return true
-}
-
 const anyIP = "0.0.0.0"
 
 // usePort counts d more users of a host port.
@@ -95,65 +79,4 @@ func (s *nodeState) portsFree(ports []berth.HostPort) bool {
 		}
 	}
 	return true
-}
-
-// insufficient is the resource fit rule (plugins/noderesources/fit.go, fitsRequest): whether anything is missing, and if
-// so whether it would be on an idle node too. rec, if not nil, is called for each shortfall.
-func (g *Graph) insufficient(s *nodeState, n *need, rec func(Shortfall)) (short, unresolvable bool) {
-	x := shortage{rec: rec}
-	if 1 > s.podsAllowed-s.podCount {
-		x.add(berth.ResourcePods, 1, s.podCount, s.podsAllowed)
-	}
-	if !n.anything {
-		return x.short, x.unresolvable
-	}
-	if r := n.request.cpu; r > 0 && r > s.alloc.cpu-s.used.cpu {
-		x.add(berth.ResourceCPU, r, s.used.cpu, s.alloc.cpu)
-	}
-	if r := n.request.memory; r > 0 && r > s.alloc.memory-s.used.memory {
-		x.add(berth.ResourceMemory, r, s.used.memory, s.alloc.memory)
-	}
-	if r := n.request.ephemeral; r > 0 && r > s.alloc.ephemeral-s.used.ephemeral {
-		x.add(berth.ResourceEphemeralStorage, r, s.used.ephemeral, s.alloc.ephemeral)
-	}
-	if len(n.scalars) > 0 {
-		g.insufficientScalars(s, n, &x)
-	}
-	return x.short, x.unresolvable
-}
-
-func (g *Graph) insufficientScalars(s *nodeState, n *need, x *shortage) {
-	for _, r := range n.scalars {
-		if r.amount == 0 {
-			continue
-		}
-		var have scalar
-		if sc := s.scalar(r.id); sc != nil {
-			have = *sc
-		}
-		if r.amount > have.alloc-have.used {
-			x.add(g.resourceNames[r.id], r.amount, have.used, have.alloc)
-		}
-	}
-}
-
-// shortage gathers what is missing on a node.
-type shortage struct {
-	short, unresolvable bool
-	rec                 func(Shortfall) // may be nil
-}
-
-//go:noinline
-func (x *shortage) add(name string, request, used, alloc int64) {
-	x.short = true
-	x.unresolvable = x.unresolvable || name != berth.ResourcePods && request > alloc
-	if x.rec != nil {
-		x.rec(Shortfall{name, request, used, alloc})
-	}
-}
-
-// Shortfall is a resource that a node has too little of: Requested > Allocatable - Used.
-type Shortfall struct {
-	Resource                     string
-	Requested, Used, Allocatable int64
 }

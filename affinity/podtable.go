@@ -18,27 +18,6 @@ func (t *podTable) hash(ns int32, name string) uint32 {
 	return hashtable.Fold(maphash.String(t.seed, name) ^ uint64(ns)*0x9e3779b97f4a7c15)
 }
 
-// find returns the entry of the pod of that key, whose hash is h, or -1.
-func (t *podTable) find(pods []pod, h uint32, ns int32, name string) int {
-	if t.Len() == 0 {
-		return -1
-	}
-	for i := t.At(h); t.Entries[i].Hash != 0; i = t.After(i) {
-		if e := &t.Entries[i]; e.Hash == h && pods[e.Item].ns == ns && pods[e.Item].name == name {
-			return i
-		}
-	}
-	return -1
-}
-
-func (t *podTable) get(pods []pod, h uint32, ns int32, name string) (podID, bool) {
-	i := t.find(pods, h, ns, name)
-	if i < 0 {
-		return noPod, false
-	}
-	return t.Entries[i].Item, true
-}
-
 // remove takes out pod id, which must be present.
 func (t *podTable) remove(pods []pod, id podID) {
 	p := &pods[id]

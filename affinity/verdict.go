@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/berth-go/berth"
-	"github.com/berth-go/berth/internal/ledger"
 	"github.com/berth-go/berth/topology"
 )
 
@@ -214,32 +213,6 @@ func (p *Profile) nodeVerdict(r *static, n topology.NodeID, rec *Reason) (rule R
 		return NodeAffinity, false
 	}
 	return p.loadVerdict(r, n, rec)
-}
-
-// loadVerdict applies the rules that look at what the pods of node n take.
-func (p *Profile) loadVerdict(r *static, n topology.NodeID, rec *Reason) (rule Rule, resolvable bool) {
-	g := p.g
-	s, need := &g.nodes[n], r.need
-	if len(need.ports) > 0 && !s.portsFree(need.ports) {
-		return NodePorts, true
-	}
-	var note func(Shortfall)
-	if rec != nil {
-		note = func(f Shortfall) { rec.Shortfalls = append(rec.Shortfalls, f) }
-	}
-	if short, unresolvable := g.insufficient(s, need, note); short {
-		return NodeResourcesFit, !unresolvable
-	}
-	if gpu := r.gpu; gpu.Count > 0 {
-		var have ledger.GPUs
-		if s.extra != nil {
-			have = s.extra.gpu
-		}
-		if fits, resolvable := have.Fits(gpu); !fits {
-			return GPU, resolvable
-		}
-	}
-	return Feasible, false
 }
 
 func (p *Profile) spreadVerdict(r *rules, n topology.NodeID, rec *Reason) Verdict {

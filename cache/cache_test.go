@@ -300,8 +300,10 @@ func TestUseFromManyGoroutines(t *testing.T) {
 				var err error
 				if i%2 == 0 {
 					_, err = r.Decide(p, func(*berth.Pod) (string, error) { return name, nil })
+				} else if w, bad := r.Prepare(p); bad != nil {
+					err = bad
 				} else {
-					err = decideOn(r, prepared(t, r, p), name)
+					err = decideOn(r, w, name)
 				}
 				if err == nil {
 					err = c.AddPod(p)

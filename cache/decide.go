@@ -147,3 +147,38 @@ func (r *Replica) enterLocked(w *Prepared, st *stripe, n *nodeEntry) (bool, erro
 	r.version++
 	return true, nil
 }
+
+// take makes w ready for r, if it was prepared by another replica or was placed before.
+func (r *Replica) take(w *Prepared) (err error) {
+	if w.replica != r {
+		*w, err = r.prepare(w.Pod())
+	} else if w.placement == nil {
+		w.placement = &placement{pod: *w.Pod()}
+	}
+	return err
+}
+
+// entry returns the cache's entry of a node. The entries of nodes that the graph has are at hand by their ids: a map of names is a
+// dozen cache lines away.
+func (r *Replica) entry(name string) *nodeEntry {
+	id, ok := r.graph.Lookup(name)
+	if !ok {
+		return r.cache.findOrMake(name)
+	}
+	if r.entries[id] == nil { // a node that a transaction has added, or that was changed meanwhile
+		r.entries[id] = r.cache.findOrMake(name)
+	}
+	return r.entries[id]
+}
+
+// Sync brings the replica up to date. The error is ErrOpen while a transaction is open. O(changes), or O(nodes + pods) if
+// more have been made than the history keeps.
+func (r *Replica) Sync() error {
+	if !r.txn.over {
+		return ErrOpen
+	}
+	if r.version == r.cache.Version() && !r.broken {
+		return nil
+	}
+	return r.follow()
+}

@@ -42,13 +42,3 @@ func (r *Replica) prepare(pod *berth.Pod) (Prepared, error) {
 	w.hash = r.cache.hash(&w.key)
 	return w, nil
 }
-
-// take makes w ready for r, if it was prepared by another replica or was placed before.
-func (r *Replica) take(w *Prepared) (err error) {
-	if w.replica != r {
-		*w, err = r.prepare(w.Pod())
-	} else if w.placement == nil {
-		w.placement = &placement{pod: *w.Pod()}
-	}
-	return err
-}

@@ -74,15 +74,6 @@ func (r *Replica) Node(name string) (*berth.Node, bool) {
 	return n, ok
 }
 
-// Sync brings the replica up to date. The error is ErrOpen while a transaction is open. O(changes), or O(nodes + pods) if
-// more have been made than the history keeps.
-func (r *Replica) Sync() error {
-	if !r.txn.over {
-		return ErrOpen
-	}
-	return r.follow()
-}
-
 func (r *Replica) follow() error {
 	events, ok := r.cache.journal.since(r.version)
 	if !ok || r.broken {
@@ -269,19 +260,6 @@ func (r *Replica) withdraw(key berth.PodKey) (Nomination, bool) {
 		r.graph.Denominate(key)
 	}
 	return o, ok
-}
-
-// entry returns the cache's entry of a node. The entries of nodes that the graph has are at hand by their ids: a map of names is a
-// dozen cache lines away.
-func (r *Replica) entry(name string) *nodeEntry {
-	id, ok := r.graph.Lookup(name)
-	if !ok {
-		return r.cache.findOrMake(name)
-	}
-	if r.entries[id] == nil { // a node that a transaction has added, or that was changed meanwhile
-		r.entries[id] = r.cache.findOrMake(name)
-	}
-	return r.entries[id]
 }
 
 // learn notes the entry of a node that the graph has got, if the cache has one.

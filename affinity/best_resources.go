@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/internal/ledger"
+	"github.com/berth-go/berth/topology"
 )
 
 // scoredResource is a resource that a score looks at.
@@ -207,4 +209,129 @@ func (f *fractions) evenness() int64 {
 		std = math.Sqrt(sum / float64(f.n))
 	}
 	return int64((1 - std) * 100)
+}
+
+// loadVerdict applies the rules that look at what the pods of node n take.
+func (p *Profile) loadVerdict(r *static, n topology.NodeID, rec *Reason) (rule Rule, resolvable bool) {
+	g := p.g
+	s, need := &g.nodes[n], r.need
+	if len(need.ports) > 0 && !s.portsFree(need.ports) {
+		return NodePorts, true
+	}
+	var note func(Shortfall)
+	if rec != nil {
+		note = func(f Shortfall) { rec.Shortfalls = append(rec.Shortfalls, f) }
+	}
+	if short, unresolvable := g.insufficient(s, need, note); short {
+		return NodeResourcesFit, !unresolvable
+	}
+	if gpu := r.gpu; gpu.Count > 0 {
+		var have ledger.GPUs
+		if s.extra != nil {
+			have = s.extra.gpu
+		}
+		if fits, resolvable := have.Fits(gpu); !fits {
+			return GPU, resolvable
+		}
+	}
+	return Feasible, false
+}
+
+// localScore is the weighted sum of the scores that depend on the node alone.
+func (c *columns) localScore(n topology.NodeID) int32 {
+	w := &c.p.cfg.Weights
+	s, need := &c.p.g.nodes[n], c.need
+	var sum int64
+	if w[ScoreNodeResourcesFit] != 0 {
+		sum += w[ScoreNodeResourcesFit] * c.p.fitScore(s, need)
+	}
+	if w[ScoreNodeResourcesBalancedAllocation] != 0 && c.balances {
+		sum += w[ScoreNodeResourcesBalancedAllocation] * c.p.balancedScore(s, need)
+	}
+	if w[ScoreImageLocality] != 0 {
+		sum += w[ScoreImageLocality] * c.p.g.imageScore(s, need)
+	}
+	return int32(sum)
+}
+
+// insufficient is the resource fit rule (plugins/noderesources/fit.go, fitsRequest): whether anything is missing, and if
+// so whether it would be on an idle node too. rec, if not nil, is called for each shortfall.
+func (g *Graph) insufficient(s *nodeState, n *need, rec func(Shortfall)) (short, unresolvable bool) {
+	x := shortage{rec: rec}
+	if 1 > s.podsAllowed-s.podCount {
+		x.add(berth.ResourcePods, 1, s.podCount, s.podsAllowed)
+	}
+	if !n.anything {
+		return x.short, x.unresolvable
+	}
+	if r := n.request.cpu; r > 0 && r > s.alloc.cpu-s.used.cpu {
+		x.add(berth.ResourceCPU, r, s.used.cpu, s.alloc.cpu)
+	}
+	if r := n.request.memory; r > 0 && r > s.alloc.memory-s.used.memory {
+		x.add(berth.ResourceMemory, r, s.used.memory, s.alloc.memory)
+	}
+	if r := n.request.ephemeral; r > 0 && r > s.alloc.ephemeral-s.used.ephemeral {
+		x.add(berth.ResourceEphemeralStorage, r, s.used.ephemeral, s.alloc.ephemeral)
+	}
+	if len(n.scalars) > 0 {
+		g.insufficientScalars(s, n, &x)
+	}
+	return x.short, x.unresolvable
+}
+
+func (g *Graph) insufficientScalars(s *nodeState, n *need, x *shortage) {
+	for _, r := range n.scalars {
+		if r.amount == 0 {
+			continue
+		}
+		var have scalar
+		if sc := s.scalar(r.id); sc != nil {
+			have = *sc
+		}
+		if r.amount > have.alloc-have.used {
+			x.add(g.resourceNames[r.id], r.amount, have.used, have.alloc)
+		}
+	}
+}
+
+// shortage gathers what is missing on a node.
+type shortage struct {
+	short, unresolvable bool
+	rec                 func(Shortfall) // may be nil
+}
+
+//go:noinline
+func (x *shortage) add(name string, request, used, alloc int64) {
+	x.short = true
+	x.unresolvable = x.unresolvable || name != berth.ResourcePods && request > alloc
+	if x.rec != nil {
+		x.rec(Shortfall{name, request, used, alloc})
+	}
+}
+
+// Shortfall is a resource that a node has too little of: Requested > Allocatable - Used.
+type Shortfall struct {
+	Resource                     string
+	Requested, Used, Allocatable int64
+}
+
+// imageScore rates how much of the pod's images node s holds, 0..100, each image scaled by the share of nodes that
+// hold it. O(images of pod * images of node).
+func (g *Graph) imageScore(s *nodeState, need *need) int64 {
+	if len(need.images) == 0 {
+		return 0
+	}
+	var sum int64
+	if s.extra != nil {
+		for _, id := range need.images {
+			for _, im := range s.extra.images {
+				if im.id == id {
+					spread := float64(g.images[id].nodes) / float64(g.x.Len())
+					sum += int64(float64(im.size) * spread)
+				}
+			}
+		}
+	}
+	most := maxImageBytesContainer * int64(len(need.images))
+	return 100 * (min(max(sum, minImageBytes), most) - minImageBytes) / (most - minImageBytes)
 }

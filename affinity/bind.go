@@ -237,3 +237,191 @@ func (g *Graph) NodeOf(key berth.PodKey) (string, bool) {
 	}
 	return g.x.Name(g.pods[id].node), true
 }
+
+// BindPrepared is Bind for a prepared pod. O(matching terms).
+func (g *Graph) BindPrepared(w *Prepared, node string) error {
+	if _, err := w.classFor(g); err != nil {
+		return err
+	}
+	n, ok := g.Lookup(node)
+	if !ok {
+		return fmt.Errorf("%w: %q", ErrUnknownNode, node)
+	}
+	return g.bind(w, n)
+}
+
+// contribute counts d pods of c on node n: the counters of the terms that match them, and their own terms. Its cost does
+// not depend on the number of nodes or pods.
+func (g *Graph) contribute(c *class, n topology.NodeID, d int32) {
+	for _, l := range c.matchers {
+		for _, ctr := range l.matcher.counters {
+			ctr.add(g, n, d)
+		}
+	}
+	for i := range c.owned {
+		t := &c.owned[i]
+		o := t.owners
+		v := g.x.Value(n, o.key)
+		if v == topology.NoValue {
+			continue
+		}
+		bound := g.x.ValueCap(o.key)
+		switch t.kind {
+		case antiTerm:
+			o.anti.add(v, d, bound)
+			o.antiPods += int(d)
+		case hardTerm:
+			o.hard.add(v, d, bound)
+		case softTerm:
+			o.soft.add(v, d*t.weight, bound)
+		}
+		g.touchDomain(topology.Domain{Key: o.key, Value: v})
+	}
+}
+
+// add counts d more pods on node n.
+func (c *counter) add(g *Graph, n topology.NodeID, d int32) {
+	if c.eligible != nil && !c.eligible.set.Has(n) {
+		return
+	}
+	v := c.domain(g, n)
+	if v == topology.NoValue {
+		return
+	}
+	now := c.counts.add(v, d, c.bound(g))
+	c.total += int(d)
+	if c.stats != nil {
+		c.stats.move(v, now-d, now)
+	}
+	if c.key == perNode {
+		g.touch(n)
+	} else {
+		g.touchDomain(topology.Domain{Key: c.key, Value: v})
+	}
+}
+
+// countable reports whether one more such pod keeps the sums on the node in range.
+func (n *need) countable(s *nodeState) bool {
+	if s.used.cpu+n.request.cpu > ledger.MaxUsed || s.used.memory+n.request.memory > ledger.MaxUsed ||
+		s.used.ephemeral+n.request.ephemeral > ledger.MaxUsed ||
+		s.scored.MilliCPU+n.scored.MilliCPU > ledger.MaxUsed || s.scored.Memory+n.scored.Memory > ledger.MaxUsed {
+		return false
+	}
+	for _, r := range n.scalars {
+		if sc := s.scalar(r.id); sc != nil && sc.used+r.amount > ledger.MaxUsed {
+			return false
+		}
+	}
+	return true
+}
+
+// find returns the entry of the pod of that key, whose hash is h, or -1.
+func (t *podTable) find(pods []pod, h uint32, ns int32, name string) int {
+	if t.Len() == 0 {
+		return -1
+	}
+	for i := t.At(h); t.Entries[i].Hash != 0; i = t.After(i) {
+		if e := &t.Entries[i]; e.Hash == h && pods[e.Item].ns == ns && pods[e.Item].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (t *podTable) get(pods []pod, h uint32, ns int32, name string) (podID, bool) {
+	i := t.find(pods, h, ns, name)
+	if i < 0 {
+		return noPod, false
+	}
+	return t.Entries[i].Item, true
+}
+
+// add adds d to the number of v, of a key with the given bound on values, and returns the new number.
+func (c *counts) add(v topology.ValueID, d int32, bound int) int32 {
+	if c.dense == nil && (c.sparse == nil && bound <= smallBound || len(c.sparse)*denseFraction > bound) {
+		c.toDense(bound)
+	}
+	var was int32
+	if c.dense != nil {
+		if int(v) >= len(c.dense) {
+			c.dense = append(c.dense, make([]int32, max(bound, int(v)+1)-len(c.dense))...)
+		}
+		was = c.dense[v]
+		c.dense[v] = was + d
+	} else {
+		if c.sparse == nil {
+			c.sparse = make(map[topology.ValueID]int32)
+		}
+		was = c.sparse[v]
+		if was+d == 0 {
+			delete(c.sparse, v)
+		} else {
+			c.sparse[v] = was + d
+		}
+	}
+	if was == 0 && d != 0 {
+		c.used++
+	} else if was != 0 && was+d == 0 {
+		c.used--
+		if len(c.dense) > smallBound && c.used*denseFraction*4 < len(c.dense) {
+			c.toSparse()
+		}
+	}
+	return was + d
+}
+
+// touch notes that pods of node n, or counts of its domains, changed.
+func (g *Graph) touch(n topology.NodeID) { g.log.add(n, false, 2*g.x.Cap()+1024) }
+
+// add appends an entry; at the limit it forgets the older half.
+func (l *dirtyLog) add(n topology.NodeID, static bool, limit int) {
+	if l.paused {
+		return
+	}
+	if k := len(l.nodes); k > 0 && l.nodes[k-1] == n && l.end() > l.read {
+		if static { // nobody has seen the last entry yet
+			l.static[k-1], l.staticEnd = true, l.end()
+		}
+		return
+	}
+	if len(l.nodes) >= limit {
+		half := len(l.nodes) / 2
+		l.first += int64(half)
+		l.nodes = append(l.nodes[:0], l.nodes[half:]...)
+		l.static = append(l.static[:0], l.static[half:]...)
+	}
+	l.nodes = append(l.nodes, n)
+	l.static = append(l.static, static)
+	if static {
+		l.staticEnd = l.end()
+	}
+}
+
+// touchDomain notes that a count of the domain changed, for those who follow its key node by node.
+func (g *Graph) touchDomain(d topology.Domain) {
+	if int(d.Key) >= len(g.fine) || g.fine[d.Key] == 0 {
+		return
+	}
+	for n := range g.x.Nodes(d) {
+		g.touch(n)
+	}
+}
+
+// domain returns the domain in which pods on node n count, NoValue if in none.
+func (c *counter) domain(g *Graph, n topology.NodeID) topology.ValueID {
+	if c.key == perNode {
+		return topology.ValueID(n)
+	}
+	v := g.x.Value(n, c.key)
+	if v == topology.NoValue {
+		return c.missing
+	}
+	return v
+}
+
+func (c *counter) bound(g *Graph) int {
+	if c.key == perNode {
+		return g.x.Cap()
+	}
+	return g.x.ValueCap(c.key)
+}

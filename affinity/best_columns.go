@@ -1,0 +1,240 @@
+package affinity
+
+import "github.com/berth-go/berth/topology"
+
+// refresh brings the columns up to date and makes them the most recently used. O(changes since) as a rule, else O(nodes).
+func (c *columns) refresh() {
+	g := c.p.g
+	if !c.sync() {
+		c.build()
+	}
+	if c.next != &g.columnsLRU { // else it is there already
+		c.prev.next, c.next.prev = c.next, c.prev
+		c.prev, c.next = g.columnsLRU.prev, &g.columnsLRU
+		c.prev.next, g.columnsLRU.prev = c, c
+	}
+	if size := c.size(); size != c.bytes {
+		g.columnBytes += size - c.bytes
+		c.bytes = size
+	}
+	for g.columnBytes > g.maxColumnBytes() && g.columnsLRU.next != c {
+		g.columnsLRU.next.drop()
+	}
+}
+
+// sync looks again at the nodes that changed. It reports false if it takes a build to be up to date.
+func (c *columns) sync() bool {
+	g := c.p.g
+	l := &g.log
+	if !c.built || c.seen < l.first || c.imageEpoch != g.imageEpoch && len(c.need.images) > 0 {
+		return false
+	}
+	dirty := l.nodes[c.seen-l.first:]
+	if len(dirty) > g.x.Len()/2+8 {
+		return false
+	}
+	for len(c.slots) < g.x.Cap() {
+		c.slots = append(c.slots, slot{group: noGroup})
+	}
+	for i, n := range dirty {
+		if at := c.seen + int64(i); at >= l.staticEnd || !l.static[at-l.first] {
+			c.reload(n)
+		} else {
+			c.repair(n)
+		}
+	}
+	c.seen = l.end()
+	l.read = c.seen
+	return true
+}
+
+// reload brings a node up to date of which only pods or counts changed: what else makes its tuple stays as it is, and in shared
+// columns that is all.
+func (c *columns) reload(n topology.NodeID) {
+	gr := c.slots[n].group
+	if gr == noGroup {
+		c.repair(n)
+		return
+	}
+	if rule, _ := c.p.loadVerdict(&c.static, n, nil); rule != Feasible {
+		c.leave(n)
+		return
+	}
+	score := c.localScore(n)
+	if c.own != nil {
+		was := c.tupleOf(gr)
+		copy(c.tuple, was)
+		if !c.own.lookFine(n, c.tuple[tupleDomains+len(c.coarse):]) {
+			c.leave(n)
+			return
+		}
+		if !c.tuple.equal(was) {
+			c.leave(n)
+			c.join(n, score)
+			return
+		}
+	}
+	c.rescore(n, score)
+}
+
+// rescore gives node n, which is in a group, another local score.
+func (c *columns) rescore(n topology.NodeID, score int32) {
+	sl := c.slots[n]
+	s := &c.groups[sl.group].heap[sl.at]
+	if was := s.local; score != was {
+		s.local = score
+		c.fix(sl.group, int(sl.at), score > was)
+	}
+}
+
+func (c *columns) fix(gr int32, i int, better bool) {
+	if better {
+		c.up(gr, i)
+	} else {
+		c.down(gr, i)
+	}
+}
+
+func (c *columns) up(gr int32, i int) {
+	h := c.groups[gr].heap
+	s := h[i]
+	for i > 0 {
+		parent := (i - 1) / arity
+		if !c.p.g.beats(s, h[parent]) {
+			break
+		}
+		c.put(h, i, h[parent])
+		i = parent
+	}
+	c.put(h, i, s)
+}
+
+func (c *columns) down(gr int32, i int) {
+	h := c.groups[gr].heap
+	s := h[i]
+	for {
+		first := arity*i + 1
+		if first >= len(h) {
+			break
+		}
+		best := first
+		for k := first + 1; k < min(first+arity, len(h)); k++ {
+			if c.p.g.beats(h[k], h[best]) {
+				best = k
+			}
+		}
+		if !c.p.g.beats(h[best], s) {
+			break
+		}
+		c.put(h, i, h[best])
+		i = best
+	}
+	c.put(h, i, s)
+}
+
+func (c *columns) put(h []standing, i int, s standing) {
+	h[i] = s
+	c.slots[s.node].at = int32(i)
+}
+
+// beats reports whether a stands above b in a heap: highest local score first, then the graph's order.
+func (g *Graph) beats(a, b standing) bool {
+	if a.local != b.local {
+		return a.local > b.local
+	}
+	return g.ahead(a, b)
+}
+
+// ahead is before.
+func (g *Graph) ahead(a, b standing) bool {
+	if a.order != b.order {
+		return a.order < b.order
+	}
+	return g.x.Name(a.node) < g.x.Name(b.node)
+}
+
+// repair brings one node up to date.
+func (c *columns) repair(n topology.NodeID) {
+	sl := c.slots[n]
+	if !c.look(n) {
+		if sl.group != noGroup {
+			c.leave(n)
+		}
+		return
+	}
+	score := c.localScore(n)
+	if sl.group != noGroup {
+		if c.tupleOf(sl.group).equal(c.tuple) {
+			c.rescore(n, score)
+			return
+		}
+		c.leave(n)
+	}
+	c.join(n, score)
+}
+
+// join puts node n, which is in no group, into that of c.tuple.
+func (c *columns) join(n topology.NodeID, score int32) {
+	gr := c.groupOf()
+	h := &c.groups[gr]
+	c.slots[n] = slot{gr, int32(len(h.heap))}
+	h.heap = append(h.heap, standing{score, c.p.g.nodes[n].order, n})
+	c.up(gr, len(h.heap)-1)
+}
+
+// leave takes node n out of its group. Empty groups are kept for the next node of their kind until they are many.
+func (c *columns) leave(n topology.NodeID) {
+	gr := c.slots[n].group
+	h := &c.groups[gr]
+	i, last := int(c.slots[n].at), len(h.heap)-1
+	c.slots[n].group = noGroup
+	moved := h.heap[last]
+	h.heap = h.heap[:last]
+	if i < last {
+		h.heap[i] = moved
+		c.slots[moved.node].at = int32(i)
+		c.fix(gr, i, true)
+		c.fix(gr, int(c.slots[moved.node].at), false)
+	}
+	if last > 0 {
+		return
+	}
+	end := len(c.active) - 1
+	c.active[h.at] = c.active[end]
+	c.groups[c.active[h.at]].at = h.at
+	c.active = c.active[:end]
+	h.at = -1
+	if len(c.groups) > 4*len(c.active)+256 {
+		c.compact()
+	}
+}
+
+// groupOf returns the group of c.tuple, active.
+func (c *columns) groupOf() int32 {
+	hash := c.tuple.hash()
+	gr := c.find(c.tuple, hash)
+	if gr == noGroup {
+		gr = int32(len(c.groups))
+		c.byTuple.Add(hash, gr)
+		c.groups = append(c.groups, group{at: -1})
+		c.tuples = append(c.tuples, c.tuple...)
+	}
+	if h := &c.groups[gr]; h.at < 0 {
+		h.at = int32(len(c.active))
+		c.active = append(c.active, gr)
+	}
+	return gr
+}
+
+// find returns the group of tuple t, noGroup if there is none.
+func (c *columns) find(t tuple, hash uint32) int32 {
+	if c.byTuple.Len() == 0 {
+		return noGroup
+	}
+	for i := c.byTuple.At(hash); c.byTuple.Entries[i].Hash != 0; i = c.byTuple.After(i) {
+		if e := &c.byTuple.Entries[i]; e.Hash == hash && c.tupleOf(e.Item).equal(t) {
+			return e.Item
+		}
+	}
+	return noGroup
+}
