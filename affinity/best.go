@@ -59,22 +59,23 @@ type Choice struct {
 //
 // For a class that was seen before: O(spec + groups + changed nodes * log nodes), where groups are the combinations of
 // domains and counts that its rules tell apart; it allocates nothing. For a new class: O(nodes).
-func (p *Profile) Best(pod *berth.Pod) (Choice, bool, error) {
+func (p *Profile) Best(pod *berth.Pod) (choice Choice, ok bool, err error) {
 	cl, err := p.g.validClass(pod)
 	if err != nil {
 		return Choice{Node: topology.None}, false, err
 	}
-	choice := p.choose(cl, pod, pod.NodeName)
-	return choice, choice.Node != topology.None, nil
+	ok = p.choose(&choice, cl, pod, pod.NodeName)
+	return choice, ok, nil
 }
 
-// choose returns the best node for a pod of class cl that may run on the node of that name only, if it isn't "".
-func (p *Profile) choose(cl *class, pod *berth.Pod, only string) Choice {
-	choice := p.evaluate(cl, pod, only).best()
-	if choice.Node != topology.None {
-		p.g.chosen = choice.Node
+// choose finds the best node for a pod of class cl that may run on the node of that name only, if it isn't "".
+func (p *Profile) choose(choice *Choice, cl *class, pod *berth.Pod, only string) bool {
+	p.evaluate(cl, pod, only).best(choice)
+	if choice.Node == topology.None {
+		return false
 	}
-	return choice
+	p.g.chosen = choice.Node
+	return true
 }
 
 // evaluate brings the columns of the class up to date and scores its groups.
@@ -117,11 +118,11 @@ func (w *Prepared) classFor(g *Graph) (*class, error) {
 }
 
 // BestPrepared is Best for a prepared pod. It doesn't read the spec.
-func (p *Profile) BestPrepared(w *Prepared) (Choice, bool, error) {
+func (p *Profile) BestPrepared(w *Prepared) (choice Choice, ok bool, err error) {
 	cl, err := w.classFor(p.g)
 	if err != nil {
 		return Choice{Node: topology.None}, false, err
 	}
-	choice := p.choose(cl, w.pod, w.node)
-	return choice, choice.Node != topology.None, nil
+	ok = p.choose(&choice, cl, w.pod, w.node)
+	return choice, ok, nil
 }

@@ -13,10 +13,18 @@ func (c *columns) refresh() {
 		c.prev, c.next = g.columnsLRU.prev, &g.columnsLRU
 		c.prev.next, g.columnsLRU.prev = c, c
 	}
-	if size := c.size(); size != c.bytes {
-		g.columnBytes += size - c.bytes
-		c.bytes = size
+	if c.grown || c.labelled != g.labelled {
+		c.account()
 	}
+}
+
+// account counts the memory of the columns, and drops the least recently used ones if all together take too much.
+func (c *columns) account() {
+	g := c.p.g
+	c.grown, c.labelled = false, g.labelled
+	size := c.size()
+	g.columnBytes += size - c.bytes
+	c.bytes = size
 	for g.columnBytes > g.maxColumnBytes() && g.columnsLRU.next != c {
 		g.columnsLRU.next.drop()
 	}
@@ -33,11 +41,12 @@ func (c *columns) sync() bool {
 	if len(dirty) > g.x.Len()/2+8 {
 		return false
 	}
-	for len(c.slots) < g.x.Cap() {
+	for len(c.slots) < g.x.Cap() { // the graph's labels have changed, so the memory is counted anew
 		c.slots = append(c.slots, slot{group: noGroup})
 	}
+	staticEnd := l.staticEnd()
 	for i, n := range dirty {
-		if at := c.seen + int64(i); at >= l.staticEnd || !l.static[at-l.first] {
+		if at := c.seen + int64(i); at >= staticEnd || !l.isStatic(at) {
 			c.reload(n)
 		} else {
 			c.repair(n)
@@ -56,7 +65,7 @@ func (c *columns) reload(n topology.NodeID) {
 		c.repair(n)
 		return
 	}
-	if rule, _ := c.p.loadVerdict(&c.static, n, nil); rule != Feasible {
+	if !c.p.fits(&c.static, n) {
 		c.leave(n)
 		return
 	}
@@ -216,7 +225,7 @@ func (c *columns) groupOf() int32 {
 	if gr == noGroup {
 		gr = int32(len(c.groups))
 		c.byTuple.Add(hash, gr)
-		c.groups = append(c.groups, group{at: -1})
+		c.groups, c.grown = append(c.groups, group{at: -1}), true
 		c.tuples = append(c.tuples, c.tuple...)
 	}
 	if h := &c.groups[gr]; h.at < 0 {

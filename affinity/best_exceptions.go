@@ -14,10 +14,10 @@ type exceptions struct {
 	queue []int32  // scratch of topOf
 }
 
+// reset empties x. It is not needed if no node was marked in this epoch.
+//
+//go:noinline
 func (x *exceptions) reset() {
-	if len(x.nodes) == 0 && x.epoch > 0 {
-		return // no node was marked in this epoch
-	}
 	x.nodes = x.nodes[:0]
 	for _, gr := range x.used {
 		x.taken[gr] = 0

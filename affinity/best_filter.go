@@ -9,36 +9,57 @@ import (
 // filter collects the feasible groups.
 func (e *evaluation) filter() {
 	c, r := e.c, e.pl.r
+	if len(r.spread) > 0 {
+		e.findMins()
+	}
+	first := len(r.affinity) > 0 && r.mayBeFirst()
+	x := &e.exceptions
+	if len(x.nodes) > 0 || x.epoch == 0 {
+		x.reset()
+	}
+	if c.own == nil && len(e.pl.fine) > 0 {
+		x.collect(e.pl, c)
+		e.filterExceptions(first)
+	}
+	special := len(x.nodes) > 0 || e.only != topology.None
+	for _, gr := range c.active {
+		h, f := &c.groups[gr], e.next()
+		f.t, f.fine, f.group, f.size, f.top = c.tupleOf(gr), e.zeros, gr, len(h.heap), h.heap[0]
+		if c.own != nil {
+			f.fine = f.t[tupleDomains+len(c.coarse):]
+		}
+		if special && !e.narrow(f) || !e.groupFeasible(f, first) {
+			e.feasible = e.feasible[:len(e.feasible)-1]
+		}
+	}
+}
+
+// next adds an empty group to the feasible ones.
+func (e *evaluation) next() *scoredGroup {
+	n := len(e.feasible)
+	if n == cap(e.feasible) {
+		e.grow()
+	}
+	e.feasible = e.feasible[:n+1]
+	e.feasible[n] = scoredGroup{}
+	return &e.feasible[n]
+}
+
+// grow is rare; see encoder for why that is told to the compiler.
+//
+//go:noinline
+func (e *evaluation) grow() { e.feasible = slices.Grow(e.feasible, 1) }
+
+// findMins finds the smallest count of each hard spread constraint.
+func (e *evaluation) findMins() {
 	e.mins = e.mins[:0]
-	for i := range r.spread {
-		s := &r.spread[i]
+	for i := range e.pl.r.spread {
+		s := &e.pl.r.spread[i]
 		var least int32
 		if s.counter != nil {
 			least = s.counter.stats.smallest(s.minDomains)
 		}
 		e.mins = append(e.mins, least)
-	}
-	first := r.mayBeFirst()
-	e.exceptions.reset()
-	if c.own == nil && len(e.pl.fine) > 0 {
-		e.exceptions.collect(e.pl, c)
-		e.filterExceptions(first)
-		for len(e.zeros) < e.pl.suffix {
-			e.zeros = append(e.zeros, 0)
-		}
-	}
-	special := len(e.exceptions.nodes) > 0 || e.only != topology.None
-	for _, gr := range c.active {
-		h := &c.groups[gr]
-		last := len(e.feasible)
-		e.feasible = append(e.feasible, scoredGroup{t: c.tupleOf(gr), fine: e.zeros, group: gr, size: len(h.heap), top: h.heap[0]})
-		f := &e.feasible[last]
-		if c.own != nil {
-			f.fine = f.t[tupleDomains+len(c.coarse):]
-		}
-		if special && !e.narrow(f) || !e.groupFeasible(f, first) {
-			e.feasible = e.feasible[:last]
-		}
 	}
 }
 
@@ -154,6 +175,9 @@ func (e *evaluation) filterExceptions(first bool) {
 		if e.pl.lookFine(n, fine) && e.groupFeasible(&f, first) {
 			e.feasible = append(e.feasible, f)
 		}
+	}
+	for len(e.zeros) < e.pl.suffix { // the fine part of all other nodes
+		e.zeros = append(e.zeros, 0)
 	}
 }
 

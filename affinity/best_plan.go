@@ -11,7 +11,9 @@ func (p *Profile) planOf(cl *class) *plan {
 		pl = p.plans[cl.id]
 	}
 	if pl != nil {
-		pl.used, cl.plan = true, pl
+		if pl.used = true; cl.plan != pl {
+			cl.plan = pl
+		}
 		if pl.outdated() {
 			pl.dropOwn()
 			pl.newLayout()

@@ -211,6 +211,24 @@ func (f *fractions) evenness() int64 {
 	return int64((1 - std) * 100)
 }
 
+// fits reports whether loadVerdict lets the pod onto node n. It is what a decision asks for each node that changed.
+func (p *Profile) fits(r *static, n topology.NodeID) bool {
+	s, want := &p.g.nodes[n], r.need
+	if s.podCount >= s.podsAllowed || !want.request.fits(s.alloc.cpu-s.used.cpu, s.alloc.memory-s.used.memory, s.alloc.ephemeral-s.used.ephemeral) {
+		return false
+	}
+	if !want.special {
+		return true
+	}
+	rule, _ := p.loadVerdict(r, n, nil)
+	return rule == Feasible
+}
+
+// fits reports whether no request is more than what is free.
+func (a *amounts) fits(cpu, memory, ephemeral int64) bool {
+	return (a.cpu <= 0 || a.cpu <= cpu) && (a.memory <= 0 || a.memory <= memory) && (a.ephemeral <= 0 || a.ephemeral <= ephemeral)
+}
+
 // loadVerdict applies the rules that look at what the pods of node n take.
 func (p *Profile) loadVerdict(r *static, n topology.NodeID, rec *Reason) (rule Rule, resolvable bool) {
 	g := p.g

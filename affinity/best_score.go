@@ -121,9 +121,9 @@ func (e *evaluation) rawSpread(f *scoredGroup) int64 {
 }
 
 // best picks the winner: of each group only the top can win.
-func (e *evaluation) best() Choice {
+func (e *evaluation) best(choice *Choice) {
 	c := e.c
-	choice := Choice{Node: topology.None, Feasible: e.feasibleNodes}
+	choice.Node, choice.Score, choice.Feasible = topology.None, 0, e.feasibleNodes
 	var winner *scoredGroup
 	for i := range e.feasible {
 		f := &e.feasible[i]
@@ -134,14 +134,13 @@ func (e *evaluation) best() Choice {
 	}
 	if winner == nil {
 		choice.Feasible = 0
-		return choice
+		return
 	}
 	for s, w := range c.p.cfg.Weights {
 		if w != 0 {
 			choice.Scores[s] = e.scoreOf(Scorer(s), winner, choice.Node)
 		}
 	}
-	return choice
 }
 
 // shared is the weighted sum of the scores that the nodes of a group have in common.

@@ -3,6 +3,7 @@ package affinity
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,10 +75,10 @@ func (g *Graph) Bind(p *berth.Pod, node string) error {
 func (g *Graph) bind(w *Prepared, n topology.NodeID) error {
 	c := w.class
 	if _, ok := g.podByKey.get(g.pods, w.hash, c.ns, w.name); ok {
-		return fmt.Errorf("%w: %v", ErrPodExists, w.pod.Key())
+		return errPodExists(w.pod)
 	}
-	if err := g.countable(w.pod, c, n); err != nil {
-		return err
+	if !c.need.countable(&g.nodes[n]) {
+		return g.errAmount(w.pod, n)
 	}
 	var devices uint64
 	if c.spec.GPU.Count > 0 {
@@ -103,15 +104,30 @@ func (g *Graph) bind(w *Prepared, n topology.NodeID) error {
 		s.pods = make([]podID, 0, fewPods)
 	}
 	s.pods = append(s.pods, id)
-	g.revive(c)
+	if c.idle {
+		g.unlist(c)
+	}
 	c.pods = append(c.pods, id)
 	if devices != 0 {
-		g.gpuHeld[id] = devices
-		s.extra.gpu.Hold(devices, c.spec.GPU.Milli)
+		g.hold(id, devices)
 	}
 	g.occupy(c, n, +1)
 	g.touch(n)
 	return nil
+}
+
+func errPodExists(p *berth.Pod) error { return fmt.Errorf("%w: %v", ErrPodExists, p.Key()) }
+
+// errAmount says that the sums on node n would be out of range with pod p.
+func (g *Graph) errAmount(p *berth.Pod, n topology.NodeID) error {
+	return fmt.Errorf("%w: pod %v on node %q", ErrAmount, p.Key(), g.x.Name(n))
+}
+
+// hold gives GPUs to a placed pod.
+func (g *Graph) hold(id podID, devices uint64) {
+	p := &g.pods[id]
+	g.gpuHeld[id] = devices
+	g.nodes[p.node].extra.gpu.Hold(devices, g.classes[p.class].spec.GPU.Milli)
 }
 
 // endNomination is Denominate for a pod of class c that is about to be bound.
@@ -132,14 +148,6 @@ func (g *Graph) devicesFor(p *berth.Pod, n topology.NodeID) (uint64, error) {
 		return 0, fmt.Errorf("pod %v on node %q: %w", p.Key(), g.x.Name(n), err)
 	}
 	return devices, nil
-}
-
-// countable returns ErrAmount if the sums on node n would be out of range with pod p of class c.
-func (g *Graph) countable(p *berth.Pod, c *class, n topology.NodeID) error {
-	if !c.need.countable(&g.nodes[n]) {
-		return fmt.Errorf("%w: pod %v on node %q", ErrAmount, p.Key(), g.x.Name(n))
-	}
-	return nil
 }
 
 // Release takes a placed pod out, or returns ErrUnknownPod. Cost as for Bind.
@@ -189,8 +197,8 @@ func (g *Graph) UpdatePod(p *berth.Pod) error {
 	if was.Count != p.GPU.Count || was.Milli != p.GPU.Milli {
 		return fmt.Errorf("%w: pod %v has %d of %d milli, not %d of %d", ErrDevices, p.Key(), was.Count, was.Milli, p.GPU.Count, p.GPU.Milli)
 	}
-	if err := g.countable(p, c, old.node); err != nil {
-		return err
+	if !c.need.countable(&g.nodes[old.node]) {
+		return g.errAmount(p, old.node)
 	}
 	next := *p
 	next.GPU.Devices = nil
@@ -380,21 +388,48 @@ func (l *dirtyLog) add(n topology.NodeID, static bool, limit int) {
 	}
 	if k := len(l.nodes); k > 0 && l.nodes[k-1] == n && l.end() > l.read {
 		if static { // nobody has seen the last entry yet
-			l.static[k-1], l.staticEnd = true, l.end()
+			l.markStatic()
 		}
 		return
 	}
 	if len(l.nodes) >= limit {
-		half := len(l.nodes) / 2
-		l.first += int64(half)
-		l.nodes = append(l.nodes[:0], l.nodes[half:]...)
-		l.static = append(l.static[:0], l.static[half:]...)
+		l.forget(len(l.nodes) / 2)
 	}
 	l.nodes = append(l.nodes, n)
-	l.static = append(l.static, static)
 	if static {
-		l.staticEnd = l.end()
+		l.markStatic()
 	}
+}
+
+// markStatic notes that the last entry is a static one.
+func (l *dirtyLog) markStatic() {
+	if end := l.end(); l.staticEnd() < end {
+		l.static = append(l.static, end-1)
+	}
+}
+
+// forget drops the oldest entries.
+//
+//go:noinline
+func (l *dirtyLog) forget(n int) {
+	l.first += int64(n)
+	l.nodes = append(l.nodes[:0], l.nodes[n:]...)
+	i, _ := slices.BinarySearch(l.static, l.first)
+	l.static = append(l.static[:0], l.static[i:]...)
+}
+
+// staticEnd is the position after the last static entry.
+func (l *dirtyLog) staticEnd() int64 {
+	if n := len(l.static); n > 0 {
+		return l.static[n-1] + 1
+	}
+	return l.first
+}
+
+// isStatic reports whether the entry at a position is a static one.
+func (l *dirtyLog) isStatic(at int64) bool {
+	_, ok := slices.BinarySearch(l.static, at)
+	return ok
 }
 
 // touchDomain notes that a count of the domain changed, for those who follow its key node by node.

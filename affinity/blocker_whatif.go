@@ -104,8 +104,8 @@ func (w *WhatIf) Bind(pod *berth.Pod, node string) error {
 	if err != nil {
 		return err
 	}
-	if err := g.countable(pod, c, n); err != nil {
-		return err
+	if !c.need.countable(&g.nodes[n]) {
+		return g.errAmount(pod, n)
 	}
 	held := uint64(0)
 	if c.spec.GPU.Count > 0 {

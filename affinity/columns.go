@@ -30,9 +30,11 @@ type columns struct {
 
 	built      bool
 	dropped    bool
+	grown      bool // since the memory was counted
 	imageEpoch uint32
-	seen       int64 // position in the dirty log
-	bytes      int   // as accounted for in Graph.columnBytes
+	labelled   uint64 // the graph's, when the memory was counted
+	seen       int64  // position in the dirty log
+	bytes      int    // as accounted for in Graph.columnBytes
 	prev, next *columns
 	// scratch
 	tuple tuple
@@ -155,7 +157,7 @@ func (c *columns) size() int {
 // build computes the columns from nothing.
 func (c *columns) build() {
 	g := c.p.g
-	c.built, c.imageEpoch = true, g.imageEpoch
+	c.built, c.grown, c.imageEpoch = true, true, g.imageEpoch
 	c.seen = g.log.end()
 	g.log.read = c.seen
 	c.groups, c.tuples, c.active = c.groups[:0], c.tuples[:0], c.active[:0]

@@ -184,12 +184,11 @@ func (g *Graph) dropKey(k topology.KeyID) { g.x.DropColumn(k) }
 // there on; who is too far behind starts afresh.
 type dirtyLog struct {
 	nodes []topology.NodeID
-	// static is whether more than resources, ports and counts changed: labels, taints, capacity, nominations.
-	static []bool
-	// staticEnd is the position after the last entry for which that is so.
-	staticEnd int64
-	first     int64 // position of nodes[0]
-	read      int64 // the furthest position that anyone read to
+	// static are the positions, ascending, of the few entries for which more than resources, ports and counts changed: labels,
+	// taints, capacity, nominations.
+	static []int64
+	first  int64 // position of nodes[0]
+	read   int64 // the furthest position that anyone read to
 	// paused while a what-if is tried that will be undone.
 	paused bool
 }

@@ -13,8 +13,10 @@ type need struct {
 	scalars []scalarNeed
 	// anything is false for a pod without requests, for which only the number of pods is checked.
 	anything bool
-	ports    []berth.HostPort // normalised, without repetitions
-	images   []int32          // with repetitions
+	// special is true for a pod that asks for more than CPU, memory and ephemeral storage: ports, scalars, GPUs.
+	special bool
+	ports   []berth.HostPort // normalised, without repetitions
+	images  []int32          // with repetitions
 }
 
 type scalarNeed struct {
@@ -43,6 +45,7 @@ func (g *Graph) needOf(p *berth.Pod) need {
 			n.ports = append(n.ports, port)
 		}
 	}
+	n.special = len(n.scalars) > 0 || len(n.ports) > 0 || p.GPU.Count > 0
 	for _, name := range p.Images {
 		n.images = append(n.images, g.acquireImage(name))
 	}

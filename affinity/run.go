@@ -1,9 +1,6 @@
 package affinity
 
-import (
-	"github.com/berth-go/berth"
-	"github.com/berth-go/berth/topology"
-)
+import "github.com/berth-go/berth"
 
 // PlaceRun places pods that are alike: each has the spec of pod and one of the names. It decides and binds one after the
 // other, so that each sees those before it, and stops at the first that fits nowhere: the choices are those of as many
@@ -28,9 +25,8 @@ func (p *Profile) PlaceRun(pod *berth.Pod, names []string) ([]Choice, error) {
 		if next.Name = name; name == "" {
 			return choices, berth.ValidatePod(&next).Err()
 		}
-		e := p.evaluate(cl, &next, next.NodeName)
-		c := e.best()
-		if c.Node == topology.None {
+		var c Choice
+		if !p.choose(&c, cl, &next, next.NodeName) {
 			break
 		}
 		w := p.g.prepared(&next, cl)

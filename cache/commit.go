@@ -177,7 +177,7 @@ func (t *Txn) enterLocked(w *commitWork) (bool, error) {
 			t.mustUndo(err)
 			return false, disagreement(err)
 		}
-		j.enter(e)
+		j.enter(&e)
 	}
 	for _, n := range w.nodes {
 		w.c.drop(n)

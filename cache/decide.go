@@ -138,11 +138,14 @@ func (r *Replica) enterLocked(w *Prepared, st *stripe, n *nodeEntry) (bool, erro
 		r.broken = true
 		return false, disagreement(err)
 	}
-	*e = podEntry{key: w.key, spec: holding(pod, devices), devices: devices, assumed: true}
-	n.charge(e.spec, devices, +1)
+	if devices != 0 {
+		pod = holding(pod, devices)
+	}
+	n.charge(pod, devices, +1)
+	e.spec, e.devices, e.assumed = pod, devices, true
 	st.pods.Add(w.hash, e)
 	n.attach(e)
-	r.cache.journal.enter(Event{Kind: PodAssumed, Pod: e.spec})
+	r.cache.journal.enter(&Event{Kind: PodAssumed, Pod: pod})
 	w.placement = nil // it is the cache's now
 	r.version++
 	return true, nil
@@ -153,7 +156,7 @@ func (r *Replica) take(w *Prepared) (err error) {
 	if w.replica != r {
 		*w, err = r.prepare(w.Pod())
 	} else if w.placement == nil {
-		w.placement = &placement{pod: *w.Pod()}
+		w.placement = newPlacement(w.Pod())
 	}
 	return err
 }

@@ -20,10 +20,15 @@ func (a *account) admit(p *berth.Pod) (devices uint64, err error) {
 	if !fits {
 		return 0, fmt.Errorf("%w: pod %v on node %q", affinity.ErrAmount, p.Key(), p.NodeName)
 	}
-	if p.GPU.Count == 0 {
-		return 0, nil
+	if p.GPU.Count > 0 {
+		return a.devicesFor(p)
 	}
-	if devices, err = a.gpus.Assign(&p.GPU); err != nil {
+	return 0, nil
+}
+
+func (a *account) devicesFor(p *berth.Pod) (uint64, error) {
+	devices, err := a.gpus.Assign(&p.GPU)
+	if err != nil {
 		return 0, fmt.Errorf("pod %v on node %q: %w", p.Key(), p.NodeName, err)
 	}
 	return devices, nil

@@ -18,20 +18,25 @@ type journal struct {
 
 func (j *journal) append(e Event) {
 	j.mu.Lock()
-	j.enter(e)
+	j.enter(&e)
 	j.mu.Unlock()
 }
 
 // enter appends an event; the journal is locked.
-func (j *journal) enter(e Event) {
+func (j *journal) enter(e *Event) {
 	if len(j.events) >= 2*j.limit {
-		kept := make([]Event, j.limit, 2*j.limit)
-		copy(kept, j.events[len(j.events)-j.limit:])
-		j.events = kept
+		j.forget()
 	}
 	e.Version = j.version.Load() + 1
-	j.events = append(j.events, e)
+	j.events = append(j.events, *e)
 	j.version.Store(e.Version)
+}
+
+// forget keeps the last events only.
+func (j *journal) forget() {
+	kept := make([]Event, j.limit, 2*j.limit)
+	copy(kept, j.events[len(j.events)-j.limit:])
+	j.events = kept
 }
 
 // since returns the events after a version, and false if they are not kept any more.

@@ -24,6 +24,10 @@ type placement struct {
 	entry podEntry
 }
 
+func newPlacement(pod *berth.Pod) *placement {
+	return &placement{pod: *pod, entry: podEntry{key: pod.Key()}}
+}
+
 // Prepare gets a pod ready for DecidePrepared, say when it enters a queue. It needs no release. The error is a *berth.Fault. O(spec).
 func (r *Replica) Prepare(pod *berth.Pod) (*Prepared, error) {
 	w, err := r.prepare(pod)
@@ -38,7 +42,7 @@ func (r *Replica) prepare(pod *berth.Pod) (Prepared, error) {
 	if err != nil {
 		return Prepared{}, err
 	}
-	w := Prepared{Prepared: *inner, replica: r, key: pod.Key(), placement: &placement{pod: *pod}}
+	w := Prepared{Prepared: *inner, replica: r, key: pod.Key(), placement: newPlacement(pod)}
 	w.hash = r.cache.hash(&w.key)
 	return w, nil
 }

@@ -14,6 +14,7 @@ import (
 type Pipeline struct {
 	graph     *affinity.Graph
 	profile   *affinity.Profile
+	plugins   bool // whether there is anything besides the profile
 	filters   []Filter
 	scorers   []*scorer
 	reservers []Reserver
@@ -86,6 +87,7 @@ func New(g *affinity.Graph, cfg Config) (*Pipeline, error) {
 		}
 		p.scorers = append(p.scorers, newScorer(w))
 	}
+	p.plugins = len(p.scorers) > 0 || len(p.filters) > 0 || len(p.signals.all) > 0 || p.registry != nil
 	p.with.take(p, nil)
 	return p, nil
 }
@@ -131,37 +133,39 @@ type Decision struct {
 // With built-in scores alone the cost is that of affinity.Profile.Best, and nothing is allocated; with others it is
 // O(feasible nodes), and Decision.Own is all that is allocated, besides what plugins do and, with Config.Workers, a few
 // goroutines. Saying why a pod fits nowhere is O(nodes).
-func (p *Pipeline) Decide(pod *berth.Pod) (Decision, error) {
-	if p.hasPlugins() {
+func (p *Pipeline) Decide(pod *berth.Pod) (d Decision, err error) {
+	if p.plugins {
 		return p.decide(context.Background(), pod)
 	}
 	choice, ok, err := p.profile.Best(pod)
-	return p.decision(pod, &choice, ok, err)
+	if err == nil && !ok {
+		err = p.unschedulable(pod)
+	}
+	if err == nil {
+		p.take(&d, &choice)
+	}
+	return d, err
 }
 
 // DecidePrepared is Decide for a pod that Graph.Prepare has prepared. With built-in scores alone it does not read the spec.
-func (p *Pipeline) DecidePrepared(w *affinity.Prepared) (Decision, error) {
-	if p.hasPlugins() {
+func (p *Pipeline) DecidePrepared(w *affinity.Prepared) (d Decision, err error) {
+	if p.plugins {
 		return p.decide(context.Background(), w.Pod())
 	}
 	choice, ok, err := p.profile.BestPrepared(w)
-	return p.decision(w.Pod(), &choice, ok, err)
+	if err == nil && !ok {
+		err = p.unschedulable(w.Pod())
+	}
+	if err == nil {
+		p.take(&d, &choice)
+	}
+	return d, err
 }
 
-// decision is that of the built-in rules and scores.
-func (p *Pipeline) decision(pod *berth.Pod, choice *affinity.Choice, ok bool, err error) (Decision, error) {
-	if err != nil {
-		return Decision{}, err
-	}
-	if !ok {
-		return Decision{}, p.unschedulable(pod)
-	}
-	return Decision{
-		Node:     p.graph.Topology().Name(choice.Node),
-		Score:    choice.Score,
-		Builtin:  choice.Scores,
-		Feasible: choice.Feasible,
-	}, nil
+// take makes the choice of the built-in rules and scores a decision.
+func (p *Pipeline) take(d *Decision, choice *affinity.Choice) {
+	d.Node, d.Score, d.Feasible = p.graph.Topology().Name(choice.Node), choice.Score, choice.Feasible
+	d.Builtin = choice.Scores
 }
 
 // DecideContext is Decide that ends with the context's error, wrapped, once the context is done. It looks at it before
@@ -171,17 +175,13 @@ func (p *Pipeline) DecideContext(ctx context.Context, pod *berth.Pod) (Decision,
 	if err := ctx.Err(); err != nil {
 		return Decision{}, interrupted(err)
 	}
-	if p.hasPlugins() {
+	if p.plugins {
 		return p.decide(ctx, pod)
 	}
 	return p.Decide(pod)
 }
 
 func interrupted(err error) error { return fmt.Errorf("score: the decision was interrupted: %w", err) }
-
-func (p *Pipeline) hasPlugins() bool {
-	return len(p.scorers) > 0 || len(p.filters) > 0 || len(p.signals.all) > 0 || p.registry != nil
-}
 
 func (p *Pipeline) unschedulable(pod *berth.Pod) error {
 	u := &Unschedulable{Pod: pod.Key(), Nodes: p.graph.Topology().Len()}
@@ -197,7 +197,7 @@ func (p *Pipeline) unschedulable(pod *berth.Pod) error {
 	if err != nil {
 		return err
 	}
-	if p.hasPlugins() && len(p.refused) > 0 {
+	if p.plugins && len(p.refused) > 0 {
 		u.Filters = slices.Clone(p.refused)
 	}
 	return u

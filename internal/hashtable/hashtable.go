@@ -33,16 +33,20 @@ func (t *Table[T]) After(i int) int { return (i + 1) & (len(t.Entries) - 1) }
 // Add enters an item, which must not be present.
 func (t *Table[T]) Add(hash uint32, item T) {
 	if 4*(t.n+1) > 3*len(t.Entries) {
-		old := t.Entries
-		t.Entries = make([]Entry[T], max(16, 2*len(old)))
-		for _, e := range old {
-			if e.Hash != 0 {
-				t.put(e)
-			}
-		}
+		t.grow()
 	}
 	t.put(Entry[T]{hash, item})
 	t.n++
+}
+
+func (t *Table[T]) grow() {
+	old := t.Entries
+	t.Entries = make([]Entry[T], max(16, 2*len(old)))
+	for _, e := range old {
+		if e.Hash != 0 {
+			t.put(e)
+		}
+	}
 }
 
 func (t *Table[T]) put(e Entry[T]) {
