@@ -74,7 +74,7 @@ func (p *Profile) choose(choice *Choice, cl *class, pod *berth.Pod, only string)
 	if choice.Node == topology.None {
 		return false
 	}
-	p.g.chosen = choice.Node
+	p.g.chosen, p.g.decided = choice.Node, p.eval.c
 	return true
 }
 

@@ -30,6 +30,17 @@ func (c *columns) account() {
 	}
 }
 
+// follow brings the columns up to date after the binding that they led to. It leaves the next decision less to do, and costs less now, as
+// the node is at hand, than when it has to be fetched again.
+func (c *columns) follow() {
+	if l := &c.p.g.log; l.end()-c.seen <= followMax {
+		c.sync()
+	}
+}
+
+// followMax is the number of changed nodes up to which a binding brings columns up to date.
+const followMax = 2
+
 // sync looks again at the nodes that changed. It reports false if it takes a build to be up to date.
 func (c *columns) sync() bool {
 	g := c.p.g
@@ -87,12 +98,12 @@ func (c *columns) reload(n topology.NodeID) {
 }
 
 // rescore gives node n, which is in a group, another local score.
-func (c *columns) rescore(n topology.NodeID, score int32) {
+func (c *columns) rescore(n topology.NodeID, score local) {
 	sl := c.slots[n]
 	s := &c.groups[sl.group].heap[sl.at]
-	if was := s.local; score != was {
-		s.local = score
-		c.fix(sl.group, int(sl.at), score > was)
+	was := s.local.sum
+	if s.local = score; score.sum != was {
+		c.fix(sl.group, int(sl.at), score.sum > was)
 	}
 }
 
@@ -148,8 +159,8 @@ func (c *columns) put(h []standing, i int, s standing) {
 
 // beats reports whether a stands above b in a heap: highest local score first, then the graph's order.
 func (g *Graph) beats(a, b standing) bool {
-	if a.local != b.local {
-		return a.local > b.local
+	if a.local.sum != b.local.sum {
+		return a.local.sum > b.local.sum
 	}
 	return g.ahead(a, b)
 }
@@ -183,7 +194,7 @@ func (c *columns) repair(n topology.NodeID) {
 }
 
 // join puts node n, which is in no group, into that of c.tuple.
-func (c *columns) join(n topology.NodeID, score int32) {
+func (c *columns) join(n topology.NodeID, score local) {
 	gr := c.groupOf()
 	h := &c.groups[gr]
 	c.slots[n] = slot{gr, int32(len(h.heap))}

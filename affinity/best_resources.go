@@ -255,21 +255,34 @@ func (p *Profile) loadVerdict(r *static, n topology.NodeID, rec *Reason) (rule R
 	return Feasible, false
 }
 
-// localScore is the weighted sum of the scores that depend on the node alone.
-func (c *columns) localScore(n topology.NodeID) int32 {
-	w := &c.p.cfg.Weights
-	s, need := &c.p.g.nodes[n], c.need
-	var sum int64
-	if w[ScoreNodeResourcesFit] != 0 {
-		sum += w[ScoreNodeResourcesFit] * c.p.fitScore(s, need)
+// localScore is the part of the score that depends on node n alone.
+func (c *columns) localScore(n topology.NodeID) local {
+	var out local
+	for i := range out.parts {
+		s := ScoreNodeResourcesFit + Scorer(i)
+		if w := c.p.cfg.Weights[s]; w != 0 {
+			score := c.nodeScore(s, n)
+			out.parts[i] = uint8(score)
+			out.sum += int32(w * score)
+		}
 	}
-	if w[ScoreNodeResourcesBalancedAllocation] != 0 && c.balances {
-		sum += w[ScoreNodeResourcesBalancedAllocation] * c.p.balancedScore(s, need)
+	return out
+}
+
+// nodeScore returns one of the scores that depend on node n alone, 0..100.
+func (c *columns) nodeScore(s Scorer, n topology.NodeID) int64 {
+	node := &c.p.g.nodes[n]
+	switch s {
+	case ScoreNodeResourcesFit:
+		return c.p.fitScore(node, c.need)
+	case ScoreNodeResourcesBalancedAllocation:
+		if c.balances {
+			return c.p.balancedScore(node, c.need)
+		}
+	case ScoreImageLocality:
+		return c.p.g.imageScore(node, c.need)
 	}
-	if w[ScoreImageLocality] != 0 {
-		sum += w[ScoreImageLocality] * c.p.g.imageScore(s, need)
-	}
-	return int32(sum)
+	return 0
 }
 
 // insufficient is the resource fit rule (plugins/noderesources/fit.go, fitsRequest): whether anything is missing, and if

@@ -127,7 +127,7 @@ func (e *evaluation) best(choice *Choice) {
 	var winner *scoredGroup
 	for i := range e.feasible {
 		f := &e.feasible[i]
-		total := e.shared(f) + int64(f.top.local)
+		total := e.shared(f) + int64(f.top.local.sum)
 		if winner == nil || total > choice.Score || total == choice.Score && c.p.g.ahead(f.top, winner.top) {
 			choice.Node, choice.Score, winner = f.top.node, total, f
 		}
@@ -136,10 +136,14 @@ func (e *evaluation) best(choice *Choice) {
 		choice.Feasible = 0
 		return
 	}
-	for s, w := range c.p.cfg.Weights {
-		if w != 0 {
-			choice.Scores[s] = e.scoreOf(Scorer(s), winner, choice.Node)
+	w := &c.p.cfg.Weights
+	for s := range ScoreNodeResourcesFit {
+		if w[s] != 0 {
+			choice.Scores[s] = e.normalised(s, winner)
 		}
+	}
+	for i, score := range winner.top.local.parts {
+		choice.Scores[ScoreNodeResourcesFit+Scorer(i)] = int64(score)
 	}
 }
 
@@ -184,24 +188,6 @@ func (e *evaluation) normalised(s Scorer, f *scoredGroup) int64 {
 		return 100 * (e.maxSpread + e.minSpread - f.spread) / e.maxSpread
 	}
 	return 0
-}
-
-// scoreOf returns one normalised score of a node of a feasible group.
-func (e *evaluation) scoreOf(s Scorer, f *scoredGroup, n topology.NodeID) int64 {
-	p := e.c.p
-	state, need := &p.g.nodes[n], e.c.need
-	switch s {
-	case ScoreNodeResourcesFit:
-		return p.fitScore(state, need)
-	case ScoreNodeResourcesBalancedAllocation:
-		if !e.c.balances {
-			return 0
-		}
-		return p.balancedScore(state, need)
-	case ScoreImageLocality:
-		return p.g.imageScore(state, need)
-	}
-	return e.normalised(s, f)
 }
 
 // domainSet counts distinct domains of one key.

@@ -113,6 +113,9 @@ func (g *Graph) bind(w *Prepared, n topology.NodeID) error {
 	}
 	g.occupy(c, n, +1)
 	g.touch(n)
+	if c := g.decided; c != nil && n == g.chosen {
+		c.follow()
+	}
 	return nil
 }
 

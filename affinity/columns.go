@@ -67,9 +67,16 @@ const arity = 8
 // standing is a node in a heap with what decides on its place, so that a sift reads the heap and nothing else: on 5,000 nodes
 // with cold caches each further place to look at costs more than the sift itself.
 type standing struct {
-	local int32  // score
+	local local
 	order uint32 // of the node
 	node  topology.NodeID
+}
+
+// local is the part of a score that depends on the node alone.
+type local struct {
+	sum int32 // of the scores times their weights
+	// parts are the scores, 0..100, from ScoreNodeResourcesFit on; 0 for one whose weight is 0.
+	parts [Scorers - ScoreNodeResourcesFit]uint8
 }
 
 // tuple is what the nodes of a group have in common: the elements named here, the domain of each coarse key, and in the
@@ -125,6 +132,9 @@ func (c *columns) drop() {
 	c.prev.next, c.next.prev = c.next, c.prev
 	g.columnBytes -= c.bytes
 	c.dropped = true
+	if g.decided == c {
+		g.decided = nil
+	}
 	if c.own != nil {
 		for _, k := range c.fine {
 			g.fine[k]--

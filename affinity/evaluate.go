@@ -84,7 +84,12 @@ func (e *evaluation) restrict(within *topology.NodeSet) {
 func (e *evaluation) scoreNode(out *Evaluation, f *scoredGroup, n topology.NodeID) {
 	var total int64
 	for s := range Scorers {
-		v := e.scoreOf(s, f, n)
+		var v int64
+		if s < ScoreNodeResourcesFit {
+			v = e.normalised(s, f)
+		} else {
+			v = e.c.nodeScore(s, n)
+		}
 		out.Scores[s][n] = v
 		total += v * e.c.p.cfg.Weights[s]
 	}

@@ -16,8 +16,10 @@ type Graph struct {
 	// What every decision and binding reads comes first and together.
 	x   topology.Index
 	enc encoder
-	// chosen is the node that was decided for last: most likely the next that is asked for by name.
-	chosen topology.NodeID
+	// chosen is the node that was decided for last: most likely the next that is asked for by name. decided are the columns by which
+	// that was found, nil if they are gone.
+	chosen  topology.NodeID
+	decided *columns
 	// imageEpoch changes whenever image scores may.
 	imageEpoch uint32
 	// labelled counts the changes of nodes and their labels.
