@@ -17,7 +17,7 @@ func (e *evaluation) filter() {
 	if len(x.nodes) > 0 || x.epoch == 0 {
 		x.reset()
 	}
-	if c.own == nil && len(e.pl.fine) > 0 {
+	if c.own == nil && len(e.pl.fineRules) > 0 {
 		x.collect(e.pl, c)
 		e.filterExceptions(first)
 	}

@@ -67,13 +67,13 @@ func (pl *plan) columns() *columns {
 		pl.rent = 0
 	} else if used > g.exceptionsMax {
 		if pl.rent = max(0, pl.rent+exceptionCost*used-changeCost*changed); pl.rent > g.x.Len() {
-			pl.own, pl.rent = pl.p.newColumns("", pl), 0
+			pl.own, pl.rent = pl.p.newColumns(pl, true), 0
 			pl.own.refresh()
 			return pl.own
 		}
 	}
 	if pl.shared == nil || pl.shared.dropped {
-		pl.shared = pl.sharedColumns()
+		pl.shared = pl.share()
 	}
 	pl.shared.refresh()
 	return pl.shared

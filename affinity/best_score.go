@@ -12,7 +12,7 @@ func (e *evaluation) score() {
 	e.minInter, e.maxInter = math.MaxInt64, math.MinInt64
 	e.minSpread, e.maxSpread = math.MaxInt64, 0
 	e.feasibleNodes, e.ignored = 0, 0
-	hasInter := len(e.pl.fine)+len(e.pl.r.soft)+len(e.pl.owners) > 0
+	hasInter := len(e.pl.fineRules)+len(e.pl.r.soft)+len(e.pl.owners) > 0
 	for i := range e.feasible {
 		f := &e.feasible[i]
 		e.maxTaints = max(e.maxTaints, f.t[tupleTaints])
@@ -54,7 +54,7 @@ func (e *evaluation) lacksKey(f *scoredGroup) bool {
 func (e *evaluation) inter(f *scoredGroup) int64 {
 	pl := e.pl
 	var sum int64
-	if len(pl.fine) > 0 {
+	if len(pl.fineRules) > 0 {
 		sum = f.fine[fineInter]
 	}
 	for i, s := range pl.r.soft {

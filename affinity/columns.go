@@ -14,12 +14,12 @@ import (
 // change of a count by domain thus costs nothing here. A decision looks at every group and at the top of the best one's heap,
 // not at nodes. A change of a node costs O(log nodes).
 type columns struct {
-	p   *Profile
-	key string // under which the profile has them; "" if they are those of one plan
+	p *Profile
 	static
 	coarse, fine []topology.KeyID
-	own          *plan // whose fine counts are part of the tuples, or nil
-	balances     bool  // whether the demand has a score of balanced allocation
+	own          *plan            // whose fine counts are part of the tuples, or nil
+	followed     []topology.KeyID // by those counts
+	balances     bool             // whether the demand has a score of balanced allocation
 
 	groups  []group
 	tuples  []int64 // of the groups, one after the other
@@ -98,25 +98,23 @@ const (
 	fineCounts        // first count of a spread constraint
 )
 
-// newColumns returns empty columns for the demand and keys of a plan: those of the plan alone if key is "".
-func (p *Profile) newColumns(key string, pl *plan) *columns {
-	c := &columns{p: p, key: key, static: p.g.holdStatic(&pl.r.static), coarse: pl.coarse, fine: pl.fine, balances: p.balances(pl.r.need)}
+// newColumns returns empty columns for the demand and keys of a plan: those of the plan alone if own.
+func (p *Profile) newColumns(pl *plan, own bool) *columns {
+	c := &columns{p: p, static: p.g.holdStatic(&pl.r.static), coarse: pl.coarse, fine: pl.fine, balances: p.balances(pl.r.need)}
 	c.prev, c.next = c, c
 	width := tupleDomains + len(c.coarse)
-	if key == "" {
-		c.own = pl
-		width += pl.suffix
-		for _, k := range c.fine {
-			p.g.fine[k]++
-		}
-	} else {
-		p.columns[key] = c
-	}
 	for _, k := range c.fine {
 		p.g.keepKey(k)
 	}
 	for _, k := range c.coarse {
 		p.g.keepKey(k)
+	}
+	if own {
+		c.own, c.followed = pl, pl.followed()
+		width += pl.suffix
+		for _, k := range c.followed {
+			p.g.fine[k]++
+		}
 	}
 	c.groups, c.tuples, c.active = c.groupsInPlace[:0], c.tuplesInPlace[:0], c.activeInPlace[:0]
 	if c.tuple = c.tupleInPlace[:0]; width > cap(c.tuple) {
@@ -135,12 +133,8 @@ func (c *columns) drop() {
 	if g.decided == c {
 		g.decided = nil
 	}
-	if c.own != nil {
-		for _, k := range c.fine {
-			g.fine[k]--
-		}
-	} else {
-		delete(c.p.columns, c.key)
+	for _, k := range c.followed {
+		g.fine[k]--
 	}
 	for _, k := range c.fine {
 		g.dropKey(k)
@@ -151,6 +145,7 @@ func (c *columns) drop() {
 	g.releaseStatic(&c.static)
 	// A plan may still point here; the memory goes now.
 	c.groups, c.tuples, c.byTuple, c.active, c.slots = nil, nil, hashtable.Table[int32]{}, nil, nil
+	clear(c.groupsInPlace[:])
 }
 
 func (g *Graph) maxColumnBytes() int {
@@ -161,7 +156,7 @@ func (g *Graph) maxColumnBytes() int {
 }
 
 func (c *columns) size() int {
-	return 8*cap(c.slots) + 12*c.p.g.x.Len() + len(c.groups)*(80+16*len(c.tuple)) + 1024
+	return 8*cap(c.slots) + 16*c.p.g.x.Len() + len(c.groups)*(80+16*len(c.tuple)) + 1024
 }
 
 // build computes the columns from nothing.
@@ -250,6 +245,7 @@ func (c *columns) compact() {
 		c.byTuple.Add(c.tupleOf(gr).hash(), c.active[i])
 		kept, tuples = append(kept, h), append(tuples, c.tupleOf(gr)...)
 	}
+	clear(c.groupsInPlace[:]) // or what they hold would stay
 	c.groups, c.tuples = kept, tuples
 }
 

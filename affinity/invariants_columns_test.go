@@ -50,21 +50,28 @@ func (w *walker) columns() {
 	for c := g.columnsLRU.next; c != &g.columnsLRU; c = c.next {
 		listed++
 		bytes += c.bytes
-		if c.own != nil {
-			for _, k := range c.fine {
-				fine[k]++
-			}
+		for _, k := range c.followed {
+			fine[k]++
 		}
 		w.column(c)
 	}
 	kept := 0
 	for _, p := range w.profiles {
-		kept += len(p.columns)
+		refs := make(map[*demand]int)
 		for pl := range p.allPlans() {
+			refs[pl.demand]++
 			if pl.own != nil && !pl.own.dropped {
 				kept++
 			}
 		}
+		for key, d := range p.demands {
+			w.equal("key of demand", d.key, key)
+			w.references("demand", d.refs, refs[d])
+			if d.columns != nil && !d.columns.dropped {
+				kept++
+			}
+		}
+		w.equal("demands", len(p.demands), len(refs))
 	}
 	w.equal("columns listed", listed, kept)
 	w.equal("memory of columns", g.columnBytes, bytes)

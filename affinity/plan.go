@@ -23,6 +23,8 @@ type plan struct {
 	domains  int    // of its keys, then
 	labelled uint64 // the graph's, when the domains were counted last
 
+	demand      *demand
+	keys        uint32   // version of the demand's keys, when the layout was made
 	shared, own *columns // nil, or dropped meanwhile, if there are none
 	seen        int64    // position in the dirty log at the last decision
 	rent        int      // what the worse way has cost so far
@@ -115,6 +117,7 @@ func (pl *plan) drop() {
 	if pl.r.class.plan == pl {
 		pl.r.class.plan = nil
 	}
+	pl.p.releaseDemand(pl.demand)
 	pl.p.release(pl.r)
 	pl.p.g.unuse(pl.r.class)
 }
@@ -128,11 +131,23 @@ func (pl *plan) dropOwn() {
 
 // newLayout sorts the keys of the class into coarse and fine ones: a key is followed node by node where a change of a count
 // concerns fewer nodes than a decision would otherwise have groups to look at.
+//
+// The plans of a demand share the order of their keys, so the layout is made twice: first to see which keys it takes.
 func (pl *plan) newLayout() {
+	p, was := pl.p, pl.demand
+	pl.lay(nil, nil)
+	pl.demand = p.demandOf(pl)
+	p.releaseDemand(was)
+	pl.lay(slices.Clone(pl.demand.coarse), slices.Clone(pl.demand.fine))
+	pl.keys, pl.version, pl.shared = pl.demand.version, pl.r.class.version, nil
+	pl.newFineRules()
+	pl.domains, pl.labelled = pl.countDomains(), p.g.labelled
+}
+
+// lay finds the places of the rules among the given keys, and those that have to be added to them.
+func (pl *plan) lay(coarse, fine []topology.KeyID) {
 	r := pl.r
-	pl.layout = layout{suffix: fineCounts}
-	pl.version = r.class.version
-	pl.shared = nil
+	pl.layout = layout{coarse: coarse, fine: fine, suffix: fineCounts}
 	forced := func(k topology.KeyID) bool { // where the number of feasible domains counts, there must be groups
 		return slices.ContainsFunc(r.scored, func(s spreadScore) bool { return !s.hostname && s.key == k })
 	}
@@ -170,8 +185,6 @@ func (pl *plan) newLayout() {
 			}
 		}
 	}
-	pl.newFineRules()
-	pl.domains, pl.labelled = pl.countDomains(), pl.p.g.labelled
 }
 
 // of enters a key into the layout.
@@ -179,8 +192,7 @@ func (l *layout) of(g *Graph, k topology.KeyID, forced bool) place {
 	if i := slices.Index(l.coarse, k); i >= 0 {
 		return place{at: tupleDomains + i}
 	}
-	d := g.x.Domains(k)
-	if !forced && len(l.fine) < fineMax && d > g.coarseMax && g.x.MeanSize(k) < float64(d) {
+	if d := g.x.Domains(k); !forced && (len(l.fine) < fineMax && d > g.coarseMax && g.x.MeanSize(k) < float64(d) || slices.Contains(l.fine, k)) {
 		return l.ofFine(k)
 	}
 	l.coarse = append(l.coarse, k)
@@ -252,21 +264,27 @@ func (pl *plan) newFineRules() {
 	}
 }
 
-// sharedColumns returns the columns of all classes with the same demand and keys.
-func (pl *plan) sharedColumns() *columns {
-	e := &pl.p.g.enc
-	e.reset()
-	e.static(&pl.r.static)
-	for _, keys := range [][]topology.KeyID{pl.coarse, pl.fine} {
-		e.int(int64(len(keys)))
-		for _, k := range keys {
-			e.int(int64(k))
+// share returns the columns of the demand, for which the layout is made anew if its keys have become more.
+func (pl *plan) share() *columns {
+	if pl.keys != pl.demand.version {
+		pl.newLayout()
+	}
+	d := pl.demand
+	if d.columns == nil || d.columns.dropped {
+		d.columns = pl.p.newColumns(pl, false)
+	}
+	return d.columns
+}
+
+// followed are the keys whose counts are part of the tuples, in columns of the plan's own.
+func (pl *plan) followed() []topology.KeyID {
+	var keys []topology.KeyID
+	for i := range pl.fineRules {
+		if k := pl.fineRules[i].key; k != perNode && !slices.Contains(keys, k) {
+			keys = append(keys, k)
 		}
 	}
-	if c, ok := pl.p.columns[string(e.buf)]; ok {
-		return c
-	}
-	return pl.p.newColumns(string(e.buf), pl)
+	return keys
 }
 
 // wish is what the terms of placed pods add to the score of a domain.

@@ -15,7 +15,7 @@ type Profile struct {
 	fit, balanced               []scoredResource
 	fitInPlace, balancedInPlace [2]scoredResource
 	plans                       []*plan // by classID, nil where there is none
-	columns                     map[string]*columns
+	demands                     map[string]*demand
 	eval                        evaluation // scratch
 }
 
@@ -25,7 +25,7 @@ func (g *Graph) NewProfile(cfg ProfileConfig) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Profile{g: g, cfg: r, columns: make(map[string]*columns)}
+	p := &Profile{g: g, cfg: r, demands: make(map[string]*demand)}
 	p.fit, p.balanced = p.fitInPlace[:0], p.balancedInPlace[:0]
 	p.eval.feasible, p.eval.zeros = p.eval.feasibleInPlace[:0], p.eval.zerosInPlace[:]
 	for _, w := range r.FitResources {

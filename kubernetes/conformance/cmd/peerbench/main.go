@@ -33,7 +33,7 @@ func main() {
 		names     = flag.String("shape", "", "shapes, separated by commas; all if empty")
 		sample    = flag.String("sample", "", "how many nodes kube-scheduler looks at: default, all, or both if empty")
 		decisions = flag.Int("decisions", 200, "number of decisions for each shape")
-		warmup    = flag.Int("warmup", 20, "number of decisions before, which are not timed")
+		warmup    = flag.Int("warmup", 40, "number of decisions before, which are not timed")
 	)
 	flag.Parse()
 	shapes, err := choose(*names)
