@@ -80,7 +80,7 @@ func (c *columns) reload(n topology.NodeID) {
 		c.leave(n)
 		return
 	}
-	score := c.localScore(n)
+	s := c.rate(n)
 	if c.own != nil {
 		was := c.tupleOf(gr)
 		copy(c.tuple, was)
@@ -90,20 +90,20 @@ func (c *columns) reload(n topology.NodeID) {
 		}
 		if !c.tuple.equal(was) {
 			c.leave(n)
-			c.join(n, score)
+			c.join(s)
 			return
 		}
 	}
-	c.rescore(n, score)
+	c.rescore(s)
 }
 
-// rescore gives node n, which is in a group, another local score.
-func (c *columns) rescore(n topology.NodeID, score local) {
-	sl := c.slots[n]
+// rescore gives a node, which is in a group, another standing.
+func (c *columns) rescore(now standing) {
+	sl := c.slots[now.node]
 	s := &c.groups[sl.group].heap[sl.at]
-	was := s.local.sum
-	if s.local = score; score.sum != was {
-		c.fix(sl.group, int(sl.at), score.sum > was)
+	was := s.rank
+	if *s = now; now.rank != was {
+		c.fix(sl.group, int(sl.at), now.rank > was)
 	}
 }
 
@@ -120,7 +120,7 @@ func (c *columns) up(gr int32, i int) {
 	s := h[i]
 	for i > 0 {
 		parent := (i - 1) / arity
-		if !c.p.g.beats(s, h[parent]) {
+		if !c.p.g.beats(&s, &h[parent]) {
 			break
 		}
 		c.put(h, i, h[parent])
@@ -139,11 +139,11 @@ func (c *columns) down(gr int32, i int) {
 		}
 		best := first
 		for k := first + 1; k < min(first+arity, len(h)); k++ {
-			if c.p.g.beats(h[k], h[best]) {
+			if c.p.g.beats(&h[k], &h[best]) {
 				best = k
 			}
 		}
-		if !c.p.g.beats(h[best], s) {
+		if !c.p.g.beats(&h[best], &s) {
 			break
 		}
 		c.put(h, i, h[best])
@@ -157,21 +157,26 @@ func (c *columns) put(h []standing, i int, s standing) {
 	c.slots[s.node].at = int32(i)
 }
 
-// beats reports whether a stands above b in a heap: highest local score first, then the graph's order.
-func (g *Graph) beats(a, b standing) bool {
-	if a.local.sum != b.local.sum {
-		return a.local.sum > b.local.sum
+// beats reports whether a stands above b in a heap.
+func (g *Graph) beats(a, b *standing) bool {
+	if a.rank != b.rank {
+		return a.rank > b.rank
 	}
-	return g.ahead(a, b)
+	return g.named(a.node, b.node)
 }
 
 // ahead is before.
-func (g *Graph) ahead(a, b standing) bool {
-	if a.order != b.order {
-		return a.order < b.order
+func (g *Graph) ahead(a, b *standing) bool {
+	if x, y := uint32(a.rank), uint32(b.rank); x != y {
+		return x > y
 	}
-	return g.x.Name(a.node) < g.x.Name(b.node)
+	return g.named(a.node, b.node)
 }
+
+// named reports whether the name of a comes first: two nodes hardly ever have the same place in the order.
+//
+//go:noinline
+func (g *Graph) named(a, b topology.NodeID) bool { return g.x.Name(a) < g.x.Name(b) }
 
 // repair brings one node up to date.
 func (c *columns) repair(n topology.NodeID) {
@@ -182,23 +187,23 @@ func (c *columns) repair(n topology.NodeID) {
 		}
 		return
 	}
-	score := c.localScore(n)
+	s := c.rate(n)
 	if sl.group != noGroup {
 		if c.tupleOf(sl.group).equal(c.tuple) {
-			c.rescore(n, score)
+			c.rescore(s)
 			return
 		}
 		c.leave(n)
 	}
-	c.join(n, score)
+	c.join(s)
 }
 
-// join puts node n, which is in no group, into that of c.tuple.
-func (c *columns) join(n topology.NodeID, score local) {
+// join puts a node, which is in no group, into that of c.tuple.
+func (c *columns) join(s standing) {
 	gr := c.groupOf()
 	h := &c.groups[gr]
-	c.slots[n] = slot{gr, int32(len(h.heap))}
-	h.heap = append(h.heap, standing{score, c.p.g.nodes[n].order, n})
+	c.slots[s.node] = slot{gr, int32(len(h.heap))}
+	h.heap = append(h.heap, s)
 	c.up(gr, len(h.heap)-1)
 }
 

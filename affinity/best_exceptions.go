@@ -75,7 +75,7 @@ func (x *exceptions) in(gr int32) int { return int(x.taken[gr]) }
 // first, by a queue of indices: O(k log k) for k exceptions above the node.
 func (x *exceptions) topOf(c *columns, h *group) standing {
 	q := append(x.queue[:0], 0)
-	before := func(i, k int) bool { return c.p.g.beats(h.heap[q[i]], h.heap[q[k]]) }
+	before := func(i, k int) bool { return c.p.g.beats(&h.heap[q[i]], &h.heap[q[k]]) }
 	for {
 		i := int(q[0])
 		if s := h.heap[i]; !x.has(s.node) {

@@ -152,7 +152,7 @@ func (e *evaluation) narrow(f *scoredGroup) bool {
 		if c.slots[e.only].group != f.group || e.exceptions.has(e.only) {
 			return false
 		}
-		f.top, f.size, f.single = c.standing(e.only), 1, true
+		f.top, f.size, f.single = *c.standing(e.only), 1, true
 	}
 	return true
 }
@@ -171,7 +171,7 @@ func (e *evaluation) filterExceptions(first bool) {
 			x.fine = append(x.fine, 0)
 		}
 		fine := x.fine[from:len(x.fine):len(x.fine)]
-		f := scoredGroup{t: c.tupleOf(gr), fine: fine, top: c.standing(n), size: 1, group: gr, single: true}
+		f := scoredGroup{t: c.tupleOf(gr), fine: fine, top: *c.standing(n), size: 1, group: gr, single: true}
 		if e.pl.lookFine(n, fine) && e.groupFeasible(&f, first) {
 			e.feasible = append(e.feasible, f)
 		}

@@ -255,17 +255,19 @@ func (p *Profile) loadVerdict(r *static, n topology.NodeID, rec *Reason) (rule R
 	return Feasible, false
 }
 
-// localScore is the part of the score that depends on node n alone.
-func (c *columns) localScore(n topology.NodeID) local {
-	var out local
+// rate returns the standing of node n.
+func (c *columns) rate(n topology.NodeID) standing {
+	out := standing{node: n}
+	var sum int64
 	for i := range out.parts {
 		s := ScoreNodeResourcesFit + Scorer(i)
 		if w := c.p.cfg.Weights[s]; w != 0 {
 			score := c.nodeScore(s, n)
 			out.parts[i] = uint8(score)
-			out.sum += int32(w * score)
+			sum += w * score
 		}
 	}
+	out.rank = uint64(sum)<<orderBits | uint64(^c.p.g.nodes[n].order)
 	return out
 }
 

@@ -127,8 +127,8 @@ func (e *evaluation) best(choice *Choice) {
 	var winner *scoredGroup
 	for i := range e.feasible {
 		f := &e.feasible[i]
-		total := e.shared(f) + int64(f.top.local.sum)
-		if winner == nil || total > choice.Score || total == choice.Score && c.p.g.ahead(f.top, winner.top) {
+		total := e.shared(f) + f.top.local()
+		if winner == nil || total > choice.Score || total == choice.Score && c.p.g.ahead(&f.top, &winner.top) {
 			choice.Node, choice.Score, winner = f.top.node, total, f
 		}
 	}
@@ -142,7 +142,7 @@ func (e *evaluation) best(choice *Choice) {
 			choice.Scores[s] = e.normalised(s, winner)
 		}
 	}
-	for i, score := range winner.top.local.parts {
+	for i, score := range winner.top.parts {
 		choice.Scores[ScoreNodeResourcesFit+Scorer(i)] = int64(score)
 	}
 }

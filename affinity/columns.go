@@ -67,17 +67,19 @@ const arity = 8
 // standing is a node in a heap with what decides on its place, so that a sift reads the heap and nothing else: on 5,000 nodes
 // with cold caches each further place to look at costs more than the sift itself.
 type standing struct {
-	local local
-	order uint32 // of the node
-	node  topology.NodeID
-}
-
-// local is the part of a score that depends on the node alone.
-type local struct {
-	sum int32 // of the scores times their weights
-	// parts are the scores, 0..100, from ScoreNodeResourcesFit on; 0 for one whose weight is 0.
+	// rank is higher for the better of two nodes: the sum of the scores that depend on the node alone, times their weights, and below it
+	// how early the node comes in the graph's order.
+	rank uint64
+	node topology.NodeID
+	// parts are those scores, 0..100, from ScoreNodeResourcesFit on; 0 for one whose weight is 0.
 	parts [Scorers - ScoreNodeResourcesFit]uint8
 }
+
+// orderBits is the part of a rank below the scores.
+const orderBits = 32
+
+// local is the part of the score that depends on the node alone.
+func (s *standing) local() int64 { return int64(s.rank >> orderBits) }
 
 // tuple is what the nodes of a group have in common: the elements named here, the domain of each coarse key, and in the
 // columns of one plan the fine part.
@@ -184,7 +186,7 @@ func (c *columns) build() {
 			gr := c.groupOf()
 			h := &c.groups[gr]
 			c.slots[n] = slot{gr, int32(len(h.heap))}
-			h.heap = append(h.heap, standing{c.localScore(n), g.nodes[n].order, n})
+			h.heap = append(h.heap, c.rate(n))
 		}
 	}
 	for _, gr := range c.active {
@@ -193,9 +195,9 @@ func (c *columns) build() {
 }
 
 // standing returns that of node n, which is in a group.
-func (c *columns) standing(n topology.NodeID) standing {
+func (c *columns) standing(n topology.NodeID) *standing {
 	sl := c.slots[n]
-	return c.groups[sl.group].heap[sl.at]
+	return &c.groups[sl.group].heap[sl.at]
 }
 
 // tupleOf returns what the nodes of a group have in common. It is valid until there is a new group.

@@ -101,8 +101,8 @@ func (w *walker) column(c *columns) {
 			if sl := c.slots[s.node]; sl.group != gr || sl.at != int32(at) {
 				w.fault("node %d is at %+v, not at %d of group %d", s.node, sl, at, gr)
 			}
-			w.equal("order of a node in a heap", s.order, g.nodes[s.node].order)
-			if parent := (at - 1) / arity; at > 0 && g.beats(s, h.heap[parent]) {
+			w.equal("order of a node in a heap", ^uint32(s.rank), g.nodes[s.node].order)
+			if parent := (at - 1) / arity; at > 0 && g.beats(&s, &h.heap[parent]) {
 				w.fault("node %d stands below node %d", s.node, h.heap[parent].node)
 			}
 		}
@@ -142,5 +142,5 @@ func (w *walker) look(c *columns, n topology.NodeID, s *slot) {
 	if !c.tupleOf(s.group).equal(c.tuple) {
 		w.fault("node %d is %v, in a group of %v (own %v, coarse %v, fine %v)", n, c.tuple, c.tupleOf(s.group), c.own != nil, c.coarse, c.fine)
 	}
-	w.equal(fmt.Sprintf("score of node %d", n), c.standing(n).local, c.localScore(n))
+	w.equal(fmt.Sprintf("score of node %d", n), *c.standing(n), c.rate(n))
 }
