@@ -5,8 +5,10 @@ import "github.com/berth-go/berth/topology"
 // refresh brings the columns up to date and makes them the most recently used. O(changes since) as a rule, else O(nodes).
 func (c *columns) refresh() {
 	g := c.p.g
-	if !c.sync() {
-		c.build()
+	if c.seen != g.log.end() || c.imageEpoch != g.imageEpoch || !c.built { // else nothing has changed
+		if !c.sync() {
+			c.build()
+		}
 	}
 	if c.next != &g.columnsLRU { // else it is there already
 		c.prev.next, c.next.prev = c.next, c.prev

@@ -28,7 +28,7 @@ func (e *evaluation) filter() {
 		if c.own != nil {
 			f.fine = f.t[tupleDomains+len(c.coarse):]
 		}
-		if special && !e.narrow(f) || !e.groupFeasible(f, first) {
+		if special && !e.narrow(f) || (e.pl.counted || f.t[tupleGuest] != 0) && !e.groupFeasible(f, first) {
 			e.feasible = e.feasible[:len(e.feasible)-1]
 		}
 	}

@@ -11,10 +11,7 @@ func (p *Profile) planOf(cl *class) *plan {
 		pl = p.plans[cl.id]
 	}
 	if pl != nil {
-		if pl.used = true; cl.plan != pl {
-			cl.plan = pl
-		}
-		if pl.outdated() {
+		if pl.used, cl.plan = true, pl; pl.outdated() {
 			pl.dropOwn()
 			pl.newLayout()
 		}

@@ -45,6 +45,7 @@ type layout struct {
 	scored    []place
 	owners    []ownersPlace // those whose terms match the class
 	wishes    bool          // owners score
+	counted   bool          // there are rules that look at counts
 	suffix    int           // length of the fine part of a tuple
 	fineRules []fineRule
 }
@@ -139,6 +140,7 @@ func (pl *plan) newLayout() {
 	pl.demand = p.demandOf(pl)
 	p.releaseDemand(was)
 	pl.lay(slices.Clone(pl.demand.coarse), slices.Clone(pl.demand.fine))
+	pl.counted = len(pl.spread)+len(pl.affinity)+len(pl.anti)+len(pl.owners) > 0
 	pl.keys, pl.version, pl.shared = pl.demand.version, pl.r.class.version, nil
 	pl.newFineRules()
 	pl.domains, pl.labelled = pl.countDomains(), p.g.labelled
