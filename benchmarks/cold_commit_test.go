@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/berth-go/berth"
+	"github.com/berth-go/berth/affinity"
 	"github.com/berth-go/berth/cache"
 	"github.com/berth-go/berth/score"
 )
@@ -20,13 +20,7 @@ func BenchmarkColdCommit(b *testing.B) {
 				b.Fatal(err)
 			}
 			for i := range 5000 {
-				name := coldNode(i)
-				err := c.AddNode(&berth.Node{
-					Name:        name,
-					Labels:      map[string]string{berth.LabelHostname: name, berth.LabelZone: zones[i%3]},
-					Allocatable: berth.Resources{MilliCPU: 4000, Memory: 32 << 30, Pods: 110},
-				})
-				if err != nil {
+				if err := c.AddNode(coldNode(i)); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -46,17 +40,19 @@ func BenchmarkColdCommit(b *testing.B) {
 				b.Fatal(err)
 			}
 			turn := 0
-			place := func() (decide, commit time.Duration) {
-				pod := s.kinds[turn%len(s.kinds)].pod("sched-1", turn)
-				turn++
-				var between time.Time
-				start := time.Now()
-				d, err := p.Decide(pod)
-				between = time.Now()
+			place := func(wait func()) (decide, commit time.Duration) {
+				w, err := r.Prepare(s.next(&turn))
 				if err != nil {
 					b.Fatal(err)
 				}
-				_, err = r.Decide(pod, func(*berth.Pod) (string, error) { return d.Node, nil })
+				wait()
+				start := time.Now()
+				d, err := p.DecidePrepared(&w.Prepared)
+				between := time.Now()
+				if err != nil {
+					b.Fatal(err)
+				}
+				_, err = r.DecidePrepared(w, func(*affinity.Prepared) (string, error) { return d.Node, nil })
 				end := time.Now()
 				if err != nil {
 					b.Fatal(err)
@@ -64,16 +60,15 @@ func BenchmarkColdCommit(b *testing.B) {
 				return between.Sub(start), end.Sub(between)
 			}
 			for range 20 * len(s.kinds) {
-				place()
+				place(nothing)
 			}
 			var decides, commits, hot latencies
 			for b.Loop() {
-				e.evict()
-				decide, commit := place()
+				decide, commit := place(e.evict)
 				decides, commits = append(decides, decide), append(commits, commit)
 			}
 			for range 200 {
-				_, commit := place()
+				_, commit := place(nothing)
 				hot = append(hot, commit)
 			}
 			for _, l := range []struct {

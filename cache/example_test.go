@@ -35,6 +35,33 @@ func Example() {
 	// <nil>
 }
 
+// A pod is prepared when it enters the queue; deciding on it later is then quicker.
+func ExampleReplica_DecidePrepared() {
+	c, _ := cache.New(cache.Config{})
+	c.AddNode(&berth.Node{Name: "a", Allocatable: berth.Resources{MilliCPU: 4000, Memory: 8 << 30, Pods: 110}})
+	replica, _ := c.NewReplica()
+	profile, _ := replica.Graph().NewProfile(affinity.ProfileConfig{})
+	var queue []*cache.Prepared
+	for _, name := range []string{"web-0", "web-1"} {
+		pod, err := replica.Prepare(&berth.Pod{Namespace: "shop", Name: name, Requests: berth.Resources{MilliCPU: 2000}})
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		queue = append(queue, pod)
+	}
+	for _, pod := range queue {
+		node, err := replica.DecidePrepared(pod, func(pod *affinity.Prepared) (string, error) {
+			choice, _, err := profile.BestPrepared(pod)
+			return replica.Graph().Topology().Name(choice.Node), err
+		})
+		fmt.Println(pod.Pod().Name, "on", node, err)
+	}
+	// Output:
+	// web-0 on a <nil>
+	// web-1 on a <nil>
+}
+
 // What is tried on the graph of a snapshot concerns nobody else.
 func ExampleSnapshot_Graph() {
 	c, _ := cache.New(cache.Config{})

@@ -161,12 +161,20 @@ func (s *stress) schedule(id int) error {
 		return err
 	}
 	full := errors.New("no node")
-	decide := func(p *berth.Pod) (string, error) {
-		choice, ok, err := profile.Best(p)
+	chosen := func(choice affinity.Choice, ok bool, err error) (string, error) {
 		if err != nil || !ok {
 			return "", errors.Join(full, err)
 		}
 		return r.Graph().Topology().Name(choice.Node), nil
+	}
+	decide := func(p *berth.Pod) (string, error) { return chosen(profile.Best(p)) }
+	alone := func(p *berth.Pod) ([]cache.Placement, error) {
+		w, err := r.Prepare(p)
+		if err != nil {
+			return nil, err
+		}
+		node, err := r.DecidePrepared(w, func(w *affinity.Prepared) (string, error) { return chosen(profile.BestPrepared(w)) })
+		return []cache.Placement{{Pod: p, Node: node, Err: err}}, nil
 	}
 	for i := 0; !s.stop.Load(); i++ {
 		var pods []*berth.Pod
@@ -179,7 +187,12 @@ func (s *stress) schedule(id int) error {
 			}}}}
 			pods = append(pods, p)
 		}
-		placed, err := r.Schedule(pods, 3, decide)
+		var placed []cache.Placement
+		if len(pods) == 1 {
+			placed, err = alone(pods[0])
+		} else {
+			placed, err = r.Schedule(pods, 3, decide)
+		}
 		if err != nil {
 			return fmt.Errorf("scheduler %d, batch %d: %w", id, i, err)
 		}
