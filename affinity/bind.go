@@ -3,7 +3,6 @@ package affinity
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,30 +28,6 @@ const noStart = -1 << 63
 // the rest of a binding.
 const fewPods = 8
 
-func (g *Graph) keyOf(p podID) berth.PodKey {
-	return berth.PodKey{Namespace: g.nsNames[g.pods[p].ns], Name: g.pods[p].name}
-}
-
-// lookup returns the placed pod of that key.
-func (g *Graph) lookup(k berth.PodKey) (podID, bool) {
-	ns, ok := g.nsByName[k.Namespace]
-	if !ok {
-		return 0, false
-	}
-	return g.podByKey.get(g.pods, g.podByKey.hash(ns, k.Name), ns, k.Name)
-}
-
-func (g *Graph) namespaceID(name string) int32 {
-	ns, ok := g.nsByName[name]
-	if !ok {
-		ns = int32(len(g.nsNames))
-		name = strings.Clone(name)
-		g.nsNames = append(g.nsNames, name)
-		g.nsByName[name] = ns
-	}
-	return ns
-}
-
 // Bind places a pod on a node, whether or not any rule allows it: what has happened in the cluster is not refused. Its
 // GPUs are the exception (see berth.GPURequest.Devices): two pods can't hold the same. A nomination of the pod ends.
 //
@@ -70,6 +45,18 @@ func (g *Graph) Bind(p *berth.Pod, node string) error {
 	}
 	w := g.prepared(p, c)
 	return g.bind(&w, n)
+}
+
+// BindPrepared is Bind for a prepared pod. O(matching terms).
+func (g *Graph) BindPrepared(w *Prepared, node string) error {
+	if _, err := w.classFor(g); err != nil {
+		return err
+	}
+	n, ok := g.Lookup(node)
+	if !ok {
+		return fmt.Errorf("%w: %q", ErrUnknownNode, node)
+	}
+	return g.bind(w, n)
 }
 
 func (g *Graph) bind(w *Prepared, n topology.NodeID) error {
@@ -117,6 +104,42 @@ func (g *Graph) bind(w *Prepared, n topology.NodeID) error {
 		c.follow()
 	}
 	return nil
+}
+
+// countable reports whether one more such pod keeps the sums on the node in range.
+func (n *need) countable(s *nodeState) bool {
+	if s.used.cpu+n.request.cpu > ledger.MaxUsed || s.used.memory+n.request.memory > ledger.MaxUsed ||
+		s.used.ephemeral+n.request.ephemeral > ledger.MaxUsed ||
+		s.scored.MilliCPU+n.scored.MilliCPU > ledger.MaxUsed || s.scored.Memory+n.scored.Memory > ledger.MaxUsed {
+		return false
+	}
+	for _, r := range n.scalars {
+		if sc := s.scalar(r.id); sc != nil && sc.used+r.amount > ledger.MaxUsed {
+			return false
+		}
+	}
+	return true
+}
+
+// find returns the entry of the pod of that key, whose hash is h, or -1.
+func (t *podTable) find(pods []pod, h uint32, ns int32, name string) int {
+	if t.Len() == 0 {
+		return -1
+	}
+	for i := t.At(h); t.Entries[i].Hash != 0; i = t.After(i) {
+		if e := &t.Entries[i]; e.Hash == h && pods[e.Item].ns == ns && pods[e.Item].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (t *podTable) get(pods []pod, h uint32, ns int32, name string) (podID, bool) {
+	i := t.find(pods, h, ns, name)
+	if i < 0 {
+		return noPod, false
+	}
+	return t.Entries[i].Item, true
 }
 
 func errPodExists(p *berth.Pod) error { return fmt.Errorf("%w: %v", ErrPodExists, p.Key()) }
@@ -218,25 +241,6 @@ func (g *Graph) UpdatePod(p *berth.Pod) error {
 	return g.bind(&w, old.node)
 }
 
-// occupy adds the pods of class c, d of them, to what is used on node n and to the counters. It is all that a rule sees
-// of a placed pod but for its identity and its GPUs.
-func (g *Graph) occupy(c *class, n topology.NodeID, d int64) {
-	s, need := &g.nodes[n], &c.need
-	s.podCount += d
-	s.used.cpu += d * need.request.cpu
-	s.used.memory += d * need.request.memory
-	s.used.ephemeral += d * need.request.ephemeral
-	s.scored.MilliCPU += d * need.scored.MilliCPU
-	s.scored.Memory += d * need.scored.Memory
-	for _, r := range need.scalars {
-		s.addScalar(r.id).used += d * r.amount
-	}
-	for _, port := range need.ports {
-		s.usePort(port, int32(d))
-	}
-	g.contribute(c, n, int32(d))
-}
-
 // Pods returns the number of placed pods.
 func (g *Graph) Pods() int { return g.podByKey.Len() }
 
@@ -249,217 +253,26 @@ func (g *Graph) NodeOf(key berth.PodKey) (string, bool) {
 	return g.x.Name(g.pods[id].node), true
 }
 
-// BindPrepared is Bind for a prepared pod. O(matching terms).
-func (g *Graph) BindPrepared(w *Prepared, node string) error {
-	if _, err := w.classFor(g); err != nil {
-		return err
-	}
-	n, ok := g.Lookup(node)
+// lookup returns the placed pod of that key.
+func (g *Graph) lookup(k berth.PodKey) (podID, bool) {
+	ns, ok := g.nsByName[k.Namespace]
 	if !ok {
-		return fmt.Errorf("%w: %q", ErrUnknownNode, node)
+		return 0, false
 	}
-	return g.bind(w, n)
+	return g.podByKey.get(g.pods, g.podByKey.hash(ns, k.Name), ns, k.Name)
 }
 
-// contribute counts d pods of c on node n: the counters of the terms that match them, and their own terms. Its cost does
-// not depend on the number of nodes or pods.
-func (g *Graph) contribute(c *class, n topology.NodeID, d int32) {
-	for _, l := range c.matchers {
-		for _, ctr := range l.matcher.counters {
-			ctr.add(g, n, d)
-		}
-	}
-	for i := range c.owned {
-		t := &c.owned[i]
-		o := t.owners
-		v := g.x.Value(n, o.key)
-		if v == topology.NoValue {
-			continue
-		}
-		bound := g.x.ValueCap(o.key)
-		switch t.kind {
-		case antiTerm:
-			o.anti.add(v, d, bound)
-			o.antiPods += int(d)
-		case hardTerm:
-			o.hard.add(v, d, bound)
-		case softTerm:
-			o.soft.add(v, d*t.weight, bound)
-		}
-		g.touchDomain(topology.Domain{Key: o.key, Value: v})
-	}
+func (g *Graph) keyOf(p podID) berth.PodKey {
+	return berth.PodKey{Namespace: g.nsNames[g.pods[p].ns], Name: g.pods[p].name}
 }
 
-// add counts d more pods on node n.
-func (c *counter) add(g *Graph, n topology.NodeID, d int32) {
-	if c.eligible != nil && !c.eligible.set.Has(n) {
-		return
+func (g *Graph) namespaceID(name string) int32 {
+	ns, ok := g.nsByName[name]
+	if !ok {
+		ns = int32(len(g.nsNames))
+		name = strings.Clone(name)
+		g.nsNames = append(g.nsNames, name)
+		g.nsByName[name] = ns
 	}
-	v := c.domain(g, n)
-	if v == topology.NoValue {
-		return
-	}
-	now := c.counts.add(v, d, c.bound(g))
-	c.total += int(d)
-	if c.stats != nil {
-		c.stats.move(v, now-d, now)
-	}
-	if c.key == perNode {
-		g.touch(n)
-	} else {
-		g.touchDomain(topology.Domain{Key: c.key, Value: v})
-	}
-}
-
-// countable reports whether one more such pod keeps the sums on the node in range.
-func (n *need) countable(s *nodeState) bool {
-	if s.used.cpu+n.request.cpu > ledger.MaxUsed || s.used.memory+n.request.memory > ledger.MaxUsed ||
-		s.used.ephemeral+n.request.ephemeral > ledger.MaxUsed ||
-		s.scored.MilliCPU+n.scored.MilliCPU > ledger.MaxUsed || s.scored.Memory+n.scored.Memory > ledger.MaxUsed {
-		return false
-	}
-	for _, r := range n.scalars {
-		if sc := s.scalar(r.id); sc != nil && sc.used+r.amount > ledger.MaxUsed {
-			return false
-		}
-	}
-	return true
-}
-
-// find returns the entry of the pod of that key, whose hash is h, or -1.
-func (t *podTable) find(pods []pod, h uint32, ns int32, name string) int {
-	if t.Len() == 0 {
-		return -1
-	}
-	for i := t.At(h); t.Entries[i].Hash != 0; i = t.After(i) {
-		if e := &t.Entries[i]; e.Hash == h && pods[e.Item].ns == ns && pods[e.Item].name == name {
-			return i
-		}
-	}
-	return -1
-}
-
-func (t *podTable) get(pods []pod, h uint32, ns int32, name string) (podID, bool) {
-	i := t.find(pods, h, ns, name)
-	if i < 0 {
-		return noPod, false
-	}
-	return t.Entries[i].Item, true
-}
-
-// add adds d to the number of v, of a key with the given bound on values, and returns the new number.
-func (c *counts) add(v topology.ValueID, d int32, bound int) int32 {
-	if c.dense == nil && (c.sparse == nil && bound <= smallBound || len(c.sparse)*denseFraction > bound) {
-		c.toDense(bound)
-	}
-	var was int32
-	if c.dense != nil {
-		if int(v) >= len(c.dense) {
-			c.dense = append(c.dense, make([]int32, max(bound, int(v)+1)-len(c.dense))...)
-		}
-		was = c.dense[v]
-		c.dense[v] = was + d
-	} else {
-		if c.sparse == nil {
-			c.sparse = make(map[topology.ValueID]int32)
-		}
-		was = c.sparse[v]
-		if was+d == 0 {
-			delete(c.sparse, v)
-		} else {
-			c.sparse[v] = was + d
-		}
-	}
-	if was == 0 && d != 0 {
-		c.used++
-	} else if was != 0 && was+d == 0 {
-		c.used--
-		if len(c.dense) > smallBound && c.used*denseFraction*4 < len(c.dense) {
-			c.toSparse()
-		}
-	}
-	return was + d
-}
-
-// touch notes that pods of node n, or counts of its domains, changed.
-func (g *Graph) touch(n topology.NodeID) { g.log.add(n, false, 2*g.x.Cap()+1024) }
-
-// add appends an entry; at the limit it forgets the older half.
-func (l *dirtyLog) add(n topology.NodeID, static bool, limit int) {
-	if l.paused {
-		return
-	}
-	if k := len(l.nodes); k > 0 && l.nodes[k-1] == n && l.end() > l.read {
-		if static { // nobody has seen the last entry yet
-			l.markStatic()
-		}
-		return
-	}
-	if len(l.nodes) >= limit {
-		l.forget(len(l.nodes) / 2)
-	}
-	l.nodes = append(l.nodes, n)
-	if static {
-		l.markStatic()
-	}
-}
-
-// markStatic notes that the last entry is a static one.
-func (l *dirtyLog) markStatic() {
-	if end := l.end(); l.staticEnd() < end {
-		l.static = append(l.static, end-1)
-	}
-}
-
-// forget drops the oldest entries.
-//
-//go:noinline
-func (l *dirtyLog) forget(n int) {
-	l.first += int64(n)
-	l.nodes = append(l.nodes[:0], l.nodes[n:]...)
-	i, _ := slices.BinarySearch(l.static, l.first)
-	l.static = append(l.static[:0], l.static[i:]...)
-}
-
-// staticEnd is the position after the last static entry.
-func (l *dirtyLog) staticEnd() int64 {
-	if n := len(l.static); n > 0 {
-		return l.static[n-1] + 1
-	}
-	return l.first
-}
-
-// isStatic reports whether the entry at a position is a static one.
-func (l *dirtyLog) isStatic(at int64) bool {
-	_, ok := slices.BinarySearch(l.static, at)
-	return ok
-}
-
-// touchDomain notes that a count of the domain changed, for those who follow its key node by node.
-func (g *Graph) touchDomain(d topology.Domain) {
-	if int(d.Key) >= len(g.fine) || g.fine[d.Key] == 0 {
-		return
-	}
-	for n := range g.x.Nodes(d) {
-		g.touch(n)
-	}
-}
-
-// domain returns the domain in which pods on node n count, NoValue if in none.
-func (c *counter) domain(g *Graph, n topology.NodeID) topology.ValueID {
-	if c.key == perNode {
-		return topology.ValueID(n)
-	}
-	v := g.x.Value(n, c.key)
-	if v == topology.NoValue {
-		return c.missing
-	}
-	return v
-}
-
-func (c *counter) bound(g *Graph) int {
-	if c.key == perNode {
-		return g.x.Cap()
-	}
-	return g.x.ValueCap(c.key)
+	return ns
 }

@@ -18,6 +18,8 @@
 // looks at the groups, applies the rules that look at counts to each, and takes the top of the heap of the best. Changed
 // nodes are looked at again from a log.
 //
+// A pod may be prepared before it is decided on ([Graph.Prepare]): deciding on it and binding it then do not read its spec again.
+//
 // # The caller's duties
 //
 // A Graph and its Profiles have one owner: calls must not overlap. Label keys of pods must have been folded (berth.Fold).
@@ -27,5 +29,6 @@
 //
 // Answers are those of kube-scheduler v1.37 with the same configuration; docs/DIFFERENCES.md lists the deliberate differences. All
 // feasible nodes are scored, always. Nodes of equal score are told apart by a seeded order of their names, so that the
-// same calls give the same answers. Updates that fail change nothing. What is passed in is not kept.
+// same calls give the same answers. Updates that fail change nothing. What is passed in is not kept, but for the pod of a
+// [Prepared], which only that holds.
 package affinity

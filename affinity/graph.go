@@ -181,21 +181,3 @@ func (g *Graph) keepKey(k topology.KeyID) {
 }
 
 func (g *Graph) dropKey(k topology.KeyID) { g.x.DropColumn(k) }
-
-// dirtyLog is the order in which nodes changed. Who follows it holds a position, and looks again at the nodes from
-// there on; who is too far behind starts afresh.
-type dirtyLog struct {
-	nodes []topology.NodeID
-	// static are the positions, ascending, of the few entries for which more than resources, ports and counts changed: labels,
-	// taints, capacity, nominations.
-	static []int64
-	first  int64 // position of nodes[0]
-	read   int64 // the furthest position that anyone read to
-	// paused while a what-if is tried that will be undone.
-	paused bool
-}
-
-func (l *dirtyLog) end() int64 { return l.first + int64(len(l.nodes)) }
-
-// touchAll notes that anything of node n may have changed.
-func (g *Graph) touchAll(n topology.NodeID) { g.log.add(n, true, 2*g.x.Cap()+1024) }

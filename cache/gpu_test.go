@@ -137,6 +137,23 @@ func TestDecideMayChooseGPUs(t *testing.T) {
 	}
 }
 
+// TestAPreparedPodMayBeGivenGPUsWhenItIsDecided, and other ones when it is decided again.
+func TestAPreparedPodMayBeGivenGPUsWhenItIsDecided(t *testing.T) {
+	c := newCache(t)
+	must(t, c.AddNode(gpuNode("n", 4)))
+	r := newReplica(t, c)
+	w := prepared(t, r, gpuPod("a", "", 1, 500))
+	for _, device := range []int{3, 1} {
+		_, err := r.DecidePrepared(w, func(w *affinity.Prepared) (string, error) {
+			w.Pod().GPU.Devices = []int{device}
+			return "n", nil
+		})
+		must(t, err)
+		wantDevices(t, c, "a", device)
+		must(t, c.Forget(w.Pod().Key()))
+	}
+}
+
 // TestARefusedEventChangesNoVersion: nobody need look again.
 func TestARefusedEventChangesNoVersion(t *testing.T) {
 	c := newCache(t)
