@@ -13,10 +13,9 @@ import (
 
 // Cache is the observed state of a cluster. Make one with New.
 type Cache struct {
-	cfg     Config
-	seed    maphash.Seed // of where things lie, which is never seen outside
-	stripes [stripes]stripe
-	shards  shardTable
+	cfg    Config
+	seed   maphash.Seed // of where things lie, which is never seen outside
+	shards shardTable
 	// directory finds the nodeEntry of a name. Entries are put in without a lock; they are taken out, and all that is in
 	// them is read and written, under the lock of their shard.
 	directory sync.Map
@@ -32,6 +31,7 @@ type Cache struct {
 	wheel     wheel
 	publisher publisher
 	snapshot  atomic.Pointer[Snapshot]
+	stripes   [stripes]stripe // last, for they are kilobytes
 }
 
 // New returns an empty cache. The error wraps ErrConfig or affinity.ErrConfig.

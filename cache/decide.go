@@ -41,8 +41,10 @@ func (r *Replica) DecidePrepared(w *Prepared, decide func(*affinity.Prepared) (n
 		if err != nil {
 			return "", err
 		}
-		if err := r.take(w); err != nil {
-			return "", err
+		if w.replica != r || w.placement == nil {
+			if err := r.take(w); err != nil {
+				return "", err
+			}
 		}
 		if done, err := r.placeAlone(w, node); done {
 			return node, err
@@ -145,7 +147,9 @@ func (r *Replica) enterLocked(w *Prepared, st *stripe, n *nodeEntry) (bool, erro
 	e.spec, e.devices, e.assumed = pod, devices, true
 	st.pods.Add(w.hash, e)
 	n.attach(e)
-	r.cache.journal.enter(&Event{Kind: PodAssumed, Pod: pod})
+	event := r.cache.journal.next()
+	event.Kind, event.Pod = PodAssumed, pod
+	r.cache.journal.publish(event)
 	w.placement = nil // it is the cache's now
 	r.version++
 	return true, nil

@@ -24,11 +24,23 @@ func (j *journal) append(e Event) {
 
 // enter appends an event; the journal is locked.
 func (j *journal) enter(e *Event) {
+	next := j.next()
+	*next = *e
+	j.publish(next)
+}
+
+// next appends an empty event, which is to be filled in and published; the journal is locked.
+func (j *journal) next() *Event {
 	if len(j.events) >= 2*j.limit {
 		j.forget()
 	}
+	j.events = append(j.events, Event{})
+	return &j.events[len(j.events)-1]
+}
+
+// publish gives the last event its version.
+func (j *journal) publish(e *Event) {
 	e.Version = j.version.Load() + 1
-	j.events = append(j.events, *e)
 	j.version.Store(e.Version)
 }
 
