@@ -55,43 +55,35 @@ func (p *Profile) demandOf(pl *plan) *demand {
 	return d
 }
 
-// admits reports whether the keys of a layout, together with those that are there, make few groups.
+// admits reports whether the keys of a layout, together with those that are there, make few groups, not counting those by keys that all
+// the plans follow because they have many domains.
 func (d *demand) admits(g *Graph, l *layout) bool {
-	groups, fine := 1, len(d.fine)
-	count := func(k topology.KeyID) {
-		if n := g.x.Domains(k); n <= fewDomains {
-			groups *= max(n, 1)
+	groups := 1
+	for _, k := range union(d.coarse, l.coarse) {
+		if n := g.x.Domains(k); n <= fewDomains || !slices.Contains(l.coarse, k) {
+			if groups *= max(n, 1); groups > fewGroups {
+				return false
+			}
 		}
 	}
-	for _, k := range d.coarse {
-		count(k)
-	}
-	for _, k := range l.coarse {
-		if !slices.Contains(d.coarse, k) {
-			count(k)
+	return len(union(d.fine, l.fine)) <= fineMax
+}
+
+// union returns the keys of a, and then those that only b has.
+func union(a, b []topology.KeyID) []topology.KeyID {
+	keys := slices.Clone(a)
+	for _, k := range b {
+		if !slices.Contains(a, k) {
+			keys = append(keys, k)
 		}
 	}
-	for _, k := range l.fine {
-		if !slices.Contains(d.fine, k) {
-			fine++
-		}
-	}
-	return groups <= fewGroups && fine <= fineMax
+	return keys
 }
 
 // add adds the keys of a layout. If there are new ones, the columns are dropped.
 func (d *demand) add(l *layout) {
 	before := len(d.coarse) + len(d.fine)
-	for _, k := range l.coarse {
-		if !slices.Contains(d.coarse, k) {
-			d.coarse = append(d.coarse, k)
-		}
-	}
-	for _, k := range l.fine {
-		if !slices.Contains(d.fine, k) {
-			d.fine = append(d.fine, k)
-		}
-	}
+	d.coarse, d.fine = union(d.coarse, l.coarse), union(d.fine, l.fine)
 	if len(d.coarse)+len(d.fine) > before {
 		d.version++
 		d.dropColumns()

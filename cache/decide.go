@@ -24,8 +24,10 @@ func (r *Replica) Decide(pod *berth.Pod, decide func(*berth.Pod) (node string, e
 		if err != nil {
 			return "", err
 		}
-		if done, err := r.placeAlone(&w, node); done {
-			return node, err
+		if done, err := r.placeAlone(&w, node); err != nil {
+			return "", err
+		} else if done {
+			return node, nil
 		}
 	}
 	return r.decideAmongOthers(pod, decide)
@@ -46,8 +48,10 @@ func (r *Replica) DecidePrepared(w *Prepared, decide func(*affinity.Prepared) (n
 				return "", err
 			}
 		}
-		if done, err := r.placeAlone(w, node); done {
-			return node, err
+		if done, err := r.placeAlone(w, node); err != nil {
+			return "", err
+		} else if done {
+			return node, nil
 		}
 	}
 	return r.decideAmongOthers(w.Pod(), func(*berth.Pod) (string, error) { return decide(&w.Prepared) })
@@ -92,7 +96,7 @@ func (r *Replica) decideAmongOthers(pod *berth.Pod, decide func(*berth.Pod) (nod
 // finds none of the code in the CPU's caches, so that every line that it does not run is time saved.
 func (r *Replica) placeAlone(w *Prepared, node string) (done bool, err error) {
 	if err := r.graph.BindPrepared(&w.Prepared, node); err != nil {
-		return true, fromGraph(err)
+		return false, fromGraph(err)
 	}
 	p := w.placement
 	p.pod.NodeName = node
@@ -104,9 +108,9 @@ func (r *Replica) placeAlone(w *Prepared, node string) (done bool, err error) {
 	}
 	if undo := r.graph.Release(w.key); undo != nil { // it was bound just now
 		r.broken = true
-		return true, undo
+		return false, undo
 	}
-	return err != nil, err
+	return false, err
 }
 
 // enter makes a placement in the cache that the graph has made, unless the cache has changed; then it reports false. The locks

@@ -103,7 +103,8 @@ func TestPrepareRefusesABadPod(t *testing.T) {
 	if _, err := r.Prepare(&berth.Pod{Name: "p"}); !errors.As(err, &fault) {
 		t.Errorf("a pod without a namespace: %v", err)
 	}
-	if err := decideOn(r, prepared(t, r, pod("p", "", 100)), "nowhere"); !errors.Is(err, cache.ErrUnknownNode) {
-		t.Errorf("an unknown node: %v", err)
+	nowhere := func(*affinity.Prepared) (string, error) { return "nowhere", nil }
+	if node, err := r.DecidePrepared(prepared(t, r, pod("p", "", 100)), nowhere); !errors.Is(err, cache.ErrUnknownNode) || node != "" {
+		t.Errorf("an unknown node: %q, %v", node, err)
 	}
 }
