@@ -88,11 +88,7 @@ func (p *Profile) evaluate(cl *class, pod *berth.Pod, only string) *evaluation {
 // filtered brings the columns of the class up to date and finds the feasible groups.
 func (p *Profile) filtered(cl *class, pod *berth.Pod, only string) *evaluation {
 	e := &p.eval
-	if pl := cl.plan; pl != nil && pl.p == p && pl.version == cl.version && pl.labelled == p.g.labelled {
-		e.pl, pl.used = pl, true
-	} else {
-		e.pl = p.planOf(cl)
-	}
+	e.pl = p.planOf(cl)
 	e.c, e.only, e.pod = e.pl.columns(), topology.None, pod
 	e.feasible = e.feasible[:0]
 	if only != "" {

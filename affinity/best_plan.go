@@ -2,6 +2,15 @@ package affinity
 
 // planOf returns the plan of a class, with its layout up to date. O(1) if it is known and unchanged.
 func (p *Profile) planOf(cl *class) *plan {
+	if pl := cl.plan; pl != nil && pl.p == p && pl.version == cl.version && pl.labelled == p.g.labelled {
+		pl.used = true
+		return pl
+	}
+	return p.makePlan(cl)
+}
+
+// makePlan is planOf for a class without a plan, or with one that another profile made or that may be outdated.
+func (p *Profile) makePlan(cl *class) *plan {
 	g := p.g
 	pl := cl.plan
 	if pl == nil || pl.p != p {

@@ -211,7 +211,8 @@ func (f *fractions) evenness() int64 {
 	return int64((1 - std) * 100)
 }
 
-// fits reports whether loadVerdict lets the pod onto node n. It is what a decision asks for each node that changed.
+// fits reports whether loadVerdict lets the pod onto node n: the common case of it, which a decision asks for each node that changed, without
+// what it takes to say why not. The invariant walker holds the two against each other.
 func (p *Profile) fits(r *static, n topology.NodeID) bool {
 	s, want := &p.g.nodes[n], r.need
 	if s.podCount >= s.podsAllowed || !want.request.fits(s.alloc.cpu-s.used.cpu, s.alloc.memory-s.used.memory, s.alloc.ephemeral-s.used.ephemeral) {

@@ -10,11 +10,11 @@ import (
 // nodes apart by the keys of all of them, as long as that makes few groups: a node that changed is then looked at once, not once for each
 // combination of keys.
 type demand struct {
-	key     string
-	refs    int
+	key  string
+	refs int
+	// The keys of all plans; they only become more.
 	coarse  []topology.KeyID
 	fine    []topology.KeyID
-	version uint32   // counts how often the keys have become more
 	columns *columns // dropped, or nil, if there are none
 }
 
@@ -85,7 +85,6 @@ func (d *demand) add(l *layout) {
 	before := len(d.coarse) + len(d.fine)
 	d.coarse, d.fine = union(d.coarse, l.coarse), union(d.fine, l.fine)
 	if len(d.coarse)+len(d.fine) > before {
-		d.version++
 		d.dropColumns()
 	}
 }

@@ -11,7 +11,7 @@ import (
 // order of map entries, of namespaces and of requirements goes. Its buffers are reused, so that finding the class of a
 // pod allocates nothing.
 //
-// Every decision encodes a pod, in a scheduler that did other things before with code that is in no cache. So the
+// Every decision on a pod that was not prepared encodes it, in a scheduler that did other things before with code that is in no cache. So the
 // elements are functions of their own: inlined in the dozens of places that call them they are some ten kilobytes.
 type encoder struct {
 	buf  []byte

@@ -24,7 +24,6 @@ type plan struct {
 	labelled uint64 // the graph's, when the domains were counted last
 
 	demand      *demand
-	keys        uint32   // version of the demand's keys, when the layout was made
 	shared, own *columns // nil, or dropped meanwhile, if there are none
 	seen        int64    // position in the dirty log at the last decision
 	rent        int      // what the worse way has cost so far
@@ -141,7 +140,7 @@ func (pl *plan) newLayout() {
 	p.releaseDemand(was)
 	pl.lay(slices.Clone(pl.demand.coarse), slices.Clone(pl.demand.fine))
 	pl.counted = len(pl.spread)+len(pl.affinity)+len(pl.anti)+len(pl.owners) > 0
-	pl.keys, pl.version, pl.shared = pl.demand.version, pl.r.class.version, nil
+	pl.version, pl.shared = pl.r.class.version, nil
 	pl.newFineRules()
 	pl.domains, pl.labelled = pl.countDomains(), p.g.labelled
 }
@@ -268,7 +267,7 @@ func (pl *plan) newFineRules() {
 
 // share returns the columns of the demand, for which the layout is made anew if its keys have become more.
 func (pl *plan) share() *columns {
-	if pl.keys != pl.demand.version {
+	if d := pl.demand; len(d.coarse) > len(pl.coarse) || len(d.fine) > len(pl.fine) {
 		pl.newLayout()
 	}
 	d := pl.demand

@@ -101,12 +101,12 @@ func (r *Replica) placeAlone(w *Prepared, node string) (done bool, err error) {
 	p := w.placement
 	p.pod.NodeName = node
 	if p.pod.GPU.Count > 0 {
-		p.pod.GPU.Devices = r.graph.Devices(w.key)
+		p.pod.GPU.Devices = r.graph.Devices(p.entry.key)
 	}
 	if done, err = r.enter(w); done {
 		return true, nil
 	}
-	if undo := r.graph.Release(w.key); undo != nil { // it was bound just now
+	if undo := r.graph.Release(p.entry.key); undo != nil { // it was bound just now
 		r.broken = true
 		return false, undo
 	}

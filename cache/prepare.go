@@ -12,8 +12,7 @@ import (
 type Prepared struct {
 	affinity.Prepared
 	replica *Replica
-	key     berth.PodKey
-	hash    uint32
+	hash    uint32 // of the key, among the stripes
 	// placement is what the cache gets; nil once it has it.
 	placement *placement
 }
@@ -42,7 +41,7 @@ func (r *Replica) prepare(pod *berth.Pod) (Prepared, error) {
 	if err != nil {
 		return Prepared{}, err
 	}
-	w := Prepared{Prepared: *inner, replica: r, key: pod.Key(), placement: newPlacement(pod)}
-	w.hash = r.cache.hash(&w.key)
+	w := Prepared{Prepared: *inner, replica: r, placement: newPlacement(pod)}
+	w.hash = r.cache.hash(&w.placement.entry.key)
 	return w, nil
 }
