@@ -85,3 +85,25 @@ func TestAKeyThatCameToHaveManyDomainsIsNotForcedOnNewPlans(t *testing.T) {
 		t.Errorf("a pod without rules looks at %d groups", len(c.active))
 	}
 }
+
+func TestABindingBringsTheColumnsThatLedToItUpToDate(t *testing.T) {
+	for _, led := range []bool{true, false} {
+		g, p := newProfile(t)
+		zonedNodes(t, g, 0, 100, 3)
+		c := columnsOf(t, p, "plain")
+		on := g.chosen
+		if !led {
+			on = (on + 1) % 100
+		}
+		pod := &berth.Pod{Namespace: "shop", Name: "pod", Requests: berth.Resources{MilliCPU: 100}}
+		if err := g.Bind(pod, g.x.Name(on)); err != nil {
+			t.Fatal(err)
+		}
+		if upToDate := c.seen == g.log.end(); upToDate != led {
+			t.Errorf("led to the binding: %v, up to date: %v", led, upToDate)
+		}
+		if err := g.CheckInvariants(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
